@@ -7,6 +7,7 @@ asked for, so that the core imports neither verifiers nor torch.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,18 +46,15 @@ def load_environment(
     try:
         import verifiers.legacy  # noqa: F401
     except ImportError as error:
-        version = importlib.import_module("importlib.metadata").version("verifiers")
         raise ImportError(
-            f"load_environment needs verifiers 0.3, and {version} is installed, which has no v0 API: run `vf-eval supersession` as it is "
+            f"load_environment needs verifiers 0.3, and {importlib.metadata.version('verifiers')} is installed, which has no v0 API: run `vf-eval supersession` as it is "
             "(this package is also a v1 taskset), or `pip install 'verifiers>=0.3.1,<0.4'`"
         ) from error
     from supersession.adapters.multiturn import SupersessionMultiTurnEnv
     from supersession.scoring import STALE_WEIGHT
     from supersession.sources import open_source
 
-    episodes = open_source(
-        split, level=level, count=count, seed=seed, data_path=data_path, questions=questions_per_episode, budget=budget
-    )
+    episodes = open_source(split, level=level, count=count, seed=seed, data_path=data_path, questions=questions_per_episode, budget=budget)
     return SupersessionMultiTurnEnv(
         episodes,
         budget=budget,

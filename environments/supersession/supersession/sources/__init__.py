@@ -75,7 +75,9 @@ def open_source(
             raise EpisodeError(f"level {level} does not apply to split {split!r}, whose episodes are read from a file; leave it out")
         return _from_file(split, None if data_path is None else Path(data_path), count)
     if data_path is not None:
-        raise EpisodeError(f"data_path {str(data_path)!r} does not apply to the generated split {split!r}; use split 'jsonl' or 'longmemeval'")
+        raise EpisodeError(
+            f"data_path {str(data_path)!r} does not apply to the generated split {split!r}; use split 'jsonl' or 'longmemeval'"
+        )
     from supersession.sources.generator import LEVELS
 
     level = DEFAULT_LEVEL if level is None else level

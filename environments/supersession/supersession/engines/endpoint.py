@@ -30,7 +30,7 @@ LONGEST_WAIT_S = 60.0
 
 _RETRIED_STATUS = {408, 409, 425, 429}
 _CONTEXT_LENGTH = re.compile(
-    r"context.?length|context.?window|context.?size|maximum (?:context|model|sequence) length|prompt is too long|too many (?:input )?tokens",
+    r"context.?(?:length|window|size)|maximum (?:context|model|sequence) length|prompt is too long|too many (?:input )?tokens",
     re.IGNORECASE,
 )
 
@@ -39,7 +39,7 @@ class EndpointError(RuntimeError):
     """A request that the endpoint did not answer properly, however often it was asked; one sentence."""
 
 
-class _Retry(Exception):
+class _RetryableError(Exception):
     """An attempt that failed in a way that may pass; `after_s` is the wait that the server asked for."""
 
     def __init__(self, reason: str, after_s: float = 0.0) -> None:
@@ -50,10 +50,10 @@ class _Retry(Exception):
 class EndpointEngine:
     """Plays rollouts against `base_url` (such as `https://api.openai.com/v1`); use it as `async with EndpointEngine(...) as engine`.
 
-    At most `concurrency` requests are under way at a time, however many rollouts are. Rate limits, server errors, timeouts, broken connections
-    and unusable replies are tried again, up to `attempts` times in all, after a random, exponentially growing wait that is never shorter than the
-    server's `Retry-After`. `api_key` defaults to `$OPENAI_API_KEY`. Proxy variables are heeded unless the host is a loopback one.
-    Raises `ValueError` for a base URL that is none, or a number out of range.
+    At most `concurrency` requests are under way at a time, however many rollouts are. Rate limits, server errors, timeouts, broken
+    connections and unusable replies are tried again, up to `attempts` times in all, after a random, exponentially growing wait that is
+    never shorter than the server's `Retry-After`. `api_key` defaults to `$OPENAI_API_KEY`. Proxy variables are heeded unless the host is
+    a loopback one. Raises `ValueError` for a base URL that is none, or a number out of range.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class EndpointEngine:
         temperature: float = 0.0,
         seed: int = 0,
         answer_tokens: int = ANSWER_TOKENS,
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> list[Step]:
         """Play a fresh rollout to its end and return its steps; `progress` is called with 1 after each segment.
 
@@ -128,11 +128,11 @@ class EndpointEngine:
         """Return the reply to one prompt; token counts are the endpoint's own, 0 where it does not report them. Raises as `play` does."""
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": temperature, "seed": seed}
         retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_Retry), stop=stop_after_attempt(self.attempts), wait=self._wait, reraise=True
+            retry=retry_if_exception_type(_RetryableError), stop=stop_after_attempt(self.attempts), wait=self._wait, reraise=True
         )
         try:
             return await retrying(self._once, body)
-        except _Retry as error:
+        except _RetryableError as error:
             times = "once" if self.attempts == 1 else f"{self.attempts} times"
             raise EndpointError(f"endpoint {self._url} was asked {times} and failed: {error}") from error
 
@@ -143,14 +143,14 @@ class EndpointEngine:
             async with self._slots, self._session.post(self._url, json=body) as response:
                 text = await response.text(errors="replace")
         except TimeoutError as error:
-            raise _Retry(f"no answer within {self.timeout_s:g} s") from error
+            raise _RetryableError(f"no answer within {self.timeout_s:g} s") from error
         except aiohttp.ClientError as error:
-            raise _Retry(str(error) or type(error).__name__) from error
+            raise _RetryableError(str(error) or type(error).__name__) from error
         if response.status == 200:
             return _read(text)
         reason = f"HTTP {response.status} ({_shorten(_error_message(text) or response.reason or 'no reason given')})"
         if response.status in _RETRIED_STATUS or response.status >= 500:
-            raise _Retry(reason, _retry_after(response.headers.get("Retry-After")))
+            raise _RetryableError(reason, _retry_after(response.headers.get("Retry-After")))
         if response.status in (400, 413, 422) and _CONTEXT_LENGTH.search(text):
             raise PromptTooLong(
                 f"the prompt exceeds the context of {self.model!r}: {reason}; use a model with a longer context, or shorter sessions"
@@ -159,13 +159,13 @@ class EndpointEngine:
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
-        asked = error.after_s if isinstance(error, _Retry) else 0.0
+        asked = error.after_s if isinstance(error, _RetryableError) else 0.0
         backoff = wait_random_exponential(multiplier=self._first_wait_s, max=LONGEST_WAIT_S)(state)
         return min(max(asked, backoff), LONGEST_WAIT_S)
 
 
 def _read(text: str) -> Generation:
-    """Return what a chat completion says; raise `_Retry` where it is not one."""
+    """Return what a chat completion says; raise `_RetryableError` where it is not one."""
     try:
         data = json.loads(text)
         choice = data["choices"][0]
@@ -173,11 +173,11 @@ def _read(text: str) -> Generation:
         usage = data.get("usage") or {}
         counts = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
     except json.JSONDecodeError as error:
-        raise _Retry(f"its reply is not JSON ({_shorten(text)!r})") from error
+        raise _RetryableError(f"its reply is not JSON ({_shorten(text)!r})") from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise _Retry(f"its reply is no chat completion ({_shorten(text)!r})") from error
+        raise _RetryableError(f"its reply is no chat completion ({_shorten(text)!r})") from error
     if not isinstance(content, str):
-        raise _Retry(f"its reply has no text ({_shorten(text)!r})")
+        raise _RetryableError(f"its reply has no text ({_shorten(text)!r})")
     return Generation(content, counts[0], counts[1], choice.get("finish_reason") == "length")
 
 

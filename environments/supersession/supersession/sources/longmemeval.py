@@ -26,7 +26,8 @@ _DIRECTION = re.compile(
     r"\bincreased? or decreased?\b|\bmore\b.{0,80}\bor (?:less|fewer)\b|\b(?:higher|longer) or (?:lower|shorter)\b", re.IGNORECASE
 )
 _PREVIOUS = re.compile(
-    r"\b(?:previously|initially|originally|formerly|used to)\b|\b(?:is|was|were) (?:my|the) (?:previous|former|original)\b|\bbefore (?:I|my|the)\b",
+    r"\b(?:previously|initially|originally|formerly|used to)\b"
+    r"|\b(?:is|was|were) (?:my|the) (?:previous|former|original)\b|\bbefore (?:I|my|the)\b",
     re.IGNORECASE,
 )
 _NOW = re.compile(r"\b(?:now|currently|at present)\b", re.IGNORECASE)
@@ -79,8 +80,9 @@ def load_longmemeval(
 
     `path` is a file in the benchmark's format, `.json` or `.json.gz`; without it, `variant` is read from the Hugging Face hub. Sessions are
     sorted by date, those of the same date in file order. The gold is the benchmark's answer, except for kinds whose gold has a fixed form
-    (`Question`). Turns and distractor sessions without text are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as
-    session and [session, turn] indices. Raises `EpisodeError` naming file, item and field.
+    (`Question`). `stale` holds the values that were true at another time than the one asked for. Turns and distractor sessions without text
+    are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as session and [session, turn] indices. Raises
+    `EpisodeError` naming file, item and field.
     """
     source = download(variant) if path is None else path
     episodes = []
@@ -103,7 +105,8 @@ def download(variant: Variant) -> Path:
         return Path(hf_hub_download(HUB_DATASET, HUB_FILES[variant], repo_type="dataset"))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise EpisodeError(
-            f"{HUB_FILES[variant]} of {HUB_DATASET} is not cached and the hub cannot be reached; download it elsewhere and give its path as data"
+            f"{HUB_FILES[variant]} of {HUB_DATASET} is not cached and the hub cannot be reached; "
+            "download it elsewhere and give its path as the data"
         ) from error
 
 

@@ -1,0 +1,253 @@
+"""Episodes through an engine to scored rows: one function for the command line, the trainer and every evaluation."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from supersession.engines.endpoint import EndpointEngine, EndpointError
+from supersession.engines.generation import ANSWER_TOKENS, PromptTooLong, Step
+from supersession.episode import Episode
+from supersession.protocol import Condition, NotesRollout
+from supersession.scoring import STALE_WEIGHT, score
+from tqdm import tqdm
+
+from eval.rows import Row, RowStore, SegmentSize
+
+CHARS_PER_TOKEN = 4
+"""English text, roughly; only used to size chunks of local work."""
+
+CHUNK_BATCHES = 2
+"""A chunk's rollouts fill about this many batches of the local engine at each step; an interrupt loses at most one chunk."""
+
+
+class Local(Protocol):
+    """What this module needs of `LocalEngine`, named here so that endpoints can be evaluated without torch."""
+
+    batch_tokens: int
+
+    def check(self, rollout: NotesRollout, answer_tokens: int = ...) -> None: ...
+
+    def play(
+        self,
+        rollouts: Sequence[NotesRollout],
+        *,
+        temperature: float = ...,
+        seed: int = ...,
+        answer_tokens: int = ...,
+        progress: Callable[[int], None] | None = ...,
+    ) -> list[list[Step]]: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How episodes are lived and scored."""
+
+    condition: Condition = "bounded"
+    budget: int = 300
+    stale_weight: float = STALE_WEIGHT
+    temperature: float = 0.0
+    answer_tokens: int = ANSWER_TOKENS
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Life:
+    """A rollout that ended, well or with an error."""
+
+    rollout: NotesRollout
+    steps: Sequence[Step]
+    seconds: float
+    error: str | None = None
+
+
+def evaluate(
+    engine: Local | EndpointEngine,
+    episodes: Sequence[Episode],
+    settings: Settings | None = None,
+    store: RowStore | None = None,
+    progress: bool = True,
+) -> list[Row]:
+    """Play and score every episode, and return one row per question, in the order of `episodes`.
+
+    With a `store`, rows are kept as they come, episodes that it has finished are not played again, and failed ones are. A prompt that
+    does not fit and an endpoint that fails become rows with an `error`; other errors are raised. Raises `ValueError` if two episodes share
+    an id.
+    """
+    settings = settings or Settings()
+    names = [episode.id for episode in episodes]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"two episodes have the id {twice!r}; ids must differ within a run")
+    rows: list[Row] = []
+    if store is not None:
+        store.drop_unfinished(episodes)
+        rows += store.rows
+    finished = {row.episode_id for row in rows}
+    due = [episode for episode in episodes if episode.id not in finished]
+    total = sum(NotesRollout(episode, settings.budget, settings.condition).segments for episode in due)
+
+    def keep(life: Life) -> None:
+        new = rows_of(life, settings)
+        if store is not None:
+            store.add(new)
+        rows.extend(new)
+
+    with tqdm(total=total, unit="segment", desc=f"{settings.condition}, {len(due)} episodes", disable=not progress or not due) as bar:
+        if isinstance(engine, EndpointEngine):
+            asyncio.run(_live_remotely(engine, due, settings, keep, bar.update))
+        else:
+            for chunk in _chunks(due, settings, engine.batch_tokens):
+                for life in _live_locally(engine, chunk, settings, bar.update):
+                    keep(life)
+    place = {(episode.id, question.id): i for i, episode in enumerate(episodes) for question in episode.questions}
+    return sorted((row for row in rows if row.key in place), key=lambda row: place[row.key])
+
+
+def rows_of(life: Life, settings: Settings) -> list[Row]:
+    """Score a life: one row per question of its episode."""
+    rollout = life.rollout
+    writes = tuple(_size(step) for step in life.steps if step.segment.kind == "write")
+    answers = {step.segment.index: _size(step) for step in life.steps if step.segment.kind == "answer"}
+    card = score(rollout, settings.stale_weight) if life.error is None else None
+    rows = []
+    for index, question in enumerate(rollout.episode.questions):
+        row = Row(
+            episode_id=rollout.episode.id,
+            question_id=question.id,
+            kind=question.kind,
+            condition=settings.condition,
+            budget=settings.budget,
+            question=question.text,
+            gold=question.gold,
+            stale=question.stale,
+            seconds=life.seconds,
+            error=life.error,
+        )
+        if card is not None:
+            result = card.questions[index]
+            row = row.model_copy(
+                update={
+                    "segments": (*writes, answers[index]),
+                    "notes": tuple(rollout.notes_history),
+                    "overflow": tuple(rollout.overflow),
+                    "answer": rollout.answers[index],
+                    "verdict": result.verdict,
+                    "correct": result.correct,
+                    "T": result.gold_in_notes,
+                    "C": result.stale_in_notes,
+                    "reward": result.reward,
+                }
+            )
+        rows.append(row)
+    return rows
+
+
+def _size(step: Step) -> SegmentSize:
+    return SegmentSize(
+        kind=step.segment.kind,
+        index=step.segment.index,
+        prompt_chars=sum(len(message["content"]) for message in step.segment.messages),
+        prompt_tokens=step.generation.prompt_tokens or None,
+        reply_tokens=step.generation.completion_tokens or None,
+        truncated=step.generation.truncated,
+    )
+
+
+def _chunks(episodes: Sequence[Episode], settings: Settings, batch_tokens: int) -> Iterator[list[Episode]]:
+    """Yield episodes of like length, the longest first, so that a chunk's step fills `CHUNK_BATCHES` batches of the engine."""
+    sizes = {episode.id: _longest_prompt(episode, settings.condition) for episode in episodes}
+    limit = CHUNK_BATCHES * batch_tokens * CHARS_PER_TOKEN
+    chunk: list[Episode] = []
+    for episode in sorted(episodes, key=lambda episode: -sizes[episode.id]):
+        if chunk and sizes[chunk[0].id] * (len(chunk) + 1) > limit:
+            yield chunk
+            chunk = []
+        chunk.append(episode)
+    if chunk:
+        yield chunk
+
+
+def _longest_prompt(episode: Episode, condition: Condition) -> int:
+    """Return about how many characters the episode's longest prompt and its reply have."""
+    sessions = [sum(len(turn.content) for turn in session.turns) for session in episode.sessions]
+    return 1000 + {"bounded": max(sessions), "full": sum(sessions), "none": 0}[condition]
+
+
+def _live_locally(engine: Local, episodes: Sequence[Episode], settings: Settings, progress: Callable[[int], object]) -> Iterator[Life]:
+    rollouts = []
+    for episode in episodes:
+        rollout = NotesRollout(episode, settings.budget, settings.condition)
+        try:
+            engine.check(rollout, settings.answer_tokens)
+        except PromptTooLong as error:
+            progress(rollout.segments)
+            yield Life(rollout, (), 0.0, str(error))
+        else:
+            rollouts.append(rollout)
+    if not rollouts:
+        return
+    lived = 0
+
+    def count(segments: int) -> None:
+        nonlocal lived
+        lived += segments
+        progress(segments)
+
+    started = time.perf_counter()
+    try:
+        steps = engine.play(
+            rollouts,
+            temperature=settings.temperature,
+            seed=_seed(settings.seed, rollouts[0].episode.id),
+            answer_tokens=settings.answer_tokens,
+            progress=count,
+        )
+    except PromptTooLong as error:
+        # The notes that the model wrote made one prompt too long; alone, every other rollout still gets through.
+        progress(-lived)
+        if len(rollouts) == 1:
+            progress(rollouts[0].segments)
+            yield Life(rollouts[0], (), time.perf_counter() - started, str(error))
+            return
+        for rollout in rollouts:
+            yield from _live_locally(engine, [rollout.episode], settings, progress)
+        return
+    seconds = (time.perf_counter() - started) / len(rollouts)
+    for rollout, lived_steps in zip(rollouts, steps, strict=True):
+        yield Life(rollout, lived_steps, seconds)
+
+
+async def _live_remotely(
+    engine: EndpointEngine, episodes: Sequence[Episode], settings: Settings, keep: Callable[[Life], None], progress: Callable[[int], object]
+) -> None:
+    waiting = iter(episodes)
+
+    async def worker() -> None:
+        for episode in waiting:
+            rollout = NotesRollout(episode, settings.budget, settings.condition)
+            started, steps, problem = time.perf_counter(), [], None
+            try:
+                steps = await engine.play(
+                    rollout,
+                    temperature=settings.temperature,
+                    seed=_seed(settings.seed, episode.id),
+                    answer_tokens=settings.answer_tokens,
+                    progress=progress,
+                )
+            except (EndpointError, PromptTooLong) as error:
+                problem = str(error)
+                progress(rollout.segments - len(rollout.notes_history) - len(rollout.answers))
+            keep(Life(rollout, steps, time.perf_counter() - started, problem))
+
+    async with engine:
+        await asyncio.gather(*(worker() for _ in range(min(engine.concurrency, len(episodes)))))
+
+
+def _seed(seed: int, name: str) -> int:
+    """Return a seed of its own for a rollout, so that a resumed run draws as an undisturbed one; 31 bits, as endpoints take no more."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=4).digest(), "big") >> 1

@@ -1,0 +1,29 @@
+"""Honest "I was not told": when a sentence says that the answer is not known."""
+
+from __future__ import annotations
+
+import re
+
+_KNOW = r"(?:know|recall|remember|have|see|find|possess)"
+_SAY = r"(?:mention|tell|told|provide|say|said|specif|state|contain|include|give|given|share|record|indicat|discuss|reveal|clarif|confirm|note|cover|list)"
+_ABSTAIN = re.compile(
+    r"\bunknown\b|\bunspecified\b|\bunclear\b|\bundisclosed\b|\bundetermined\b|\bn ?/ ?a\b|\bunsure\b|\bunaware\b"
+    r"|\b(?:not|isn't|wasn't|aren't|weren't|never|hasn't been|haven't been|been|nowhere) (?:been |yet |explicitly |directly |clearly |specifically |actually |ever )*"
+    r"(?:stated|mentioned|specified|provided|given|known|told|said|recorded|noted|available|disclosed|indicated|discussed|listed|shared|sure|certain|aware|clear|enough)\b"
+    rf"|\b(?:do not|don't|does not|doesn't|did not|didn't|have not|haven't|has not|hasn't|had not|never) (?:\w+ ){{0,3}}?(?:{_KNOW}\b|{_SAY})"
+    r"|\b(?:can not|cannot|can't|could not|couldn't|unable to|impossible to|not possible to|not able to|no way to|unfortunately , i) (?:\w+ ){0,2}?"
+    r"(?:determine|answer|say|tell|know|provide|find|infer|give|confirm|conclude|identify|recall|estimate|calculate)"
+    r"|\b(?:no|lack of|lacks?|without|insufficient|not enough|not any|any) (?:\w+ ){0,3}?(?:information|info|mention|record|records|details?|data|evidence|confirmation|indication|statement|answer|knowledge|reference|context|idea|clue)\b"
+    r"|\bhave no (?:information|record|idea|data|memory)\b|\bi have no\b|\bdepends on\b"
+)
+_BOILERPLATE = re.compile(
+    r"\b(?:no|not|any|without|never|n't)\b[^.]{0,60}\b(?:other|conflict\w*|contradict\w*|further|additional|change[sd]?|changing|newer|update[sd]?|else|again|later|more recent|subsequent|new|difference|discrepanc\w*|reason|need|indicat\w+ (?:that|of) (?:\w+ ){0,5}(?:sold|changed))\b"
+)
+_WHOLE = frozenset(("empty", "none", "no answer", "nothing", "not stated", "no info", "not given", "null", "idk", "unanswerable", "?"))
+
+
+def abstains(sentence: str) -> bool:
+    """Say whether one lower-case sentence says that its writer does not know."""
+    if sentence.strip(" .!*\"'") in _WHOLE:
+        return True
+    return bool(_ABSTAIN.search(sentence)) and not _BOILERPLATE.search(sentence)

@@ -1,0 +1,397 @@
+"""Finding typed values in free text: one pass over the tokens, no backtracking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from supersession.answers.numerals import NUMBER_WORDS, read_number
+from supersession.answers.text import STOP_WORDS, Tokens, stem
+from supersession.answers.values import DAY, HOUR, MINUTE, MONTH, SECOND, WEEK, YEAR, Value
+
+_DURATIONS = {
+    **dict.fromkeys(("second", "sec"), SECOND),
+    **dict.fromkeys(("minute", "min"), MINUTE),
+    **dict.fromkeys(("hour", "hr"), HOUR),
+    "day": DAY,
+    "week": WEEK,
+    "fortnight": 2 * WEEK,
+    **dict.fromkeys(("month", "mo"), MONTH),
+    **dict.fromkeys(("year", "yr"), YEAR),
+    "decade": 10 * YEAR,
+}
+_GLUED_DURATIONS = {"h": HOUR, "s": SECOND, "d": DAY}
+_PERIODS = {"day": DAY, "night": DAY, "morning": DAY, "evening": DAY, "week": WEEK, "weekend": WEEK, "month": MONTH, "year": YEAR, "hour": HOUR}
+_PERIODS |= {"minute": MINUTE, "fortnight": 2 * WEEK, "quarter": YEAR / 4}
+_RATES = {
+    "daily": 1 / DAY,
+    "nightly": 1 / DAY,
+    "weekly": 1 / WEEK,
+    "biweekly": 0.5 / WEEK,
+    "fortnightly": 0.5 / WEEK,
+    "monthly": 1 / MONTH,
+    "bimonthly": 0.5 / MONTH,
+    "quarterly": 4 / YEAR,
+    "yearly": 1 / YEAR,
+    "annually": 1 / YEAR,
+    "hourly": 1 / HOUR,
+}
+_TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        "january february march april may june july august september october november december".split(), start=1
+    )
+}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_WEEKDAYS = {name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
+_WEEKDAYS |= {name[:3]: number for name, number in _WEEKDAYS.items() if name[:3] not in ("sat", "sun")} | {"tues": 1, "thurs": 3, "thur": 3, "weds": 2}
+_WEEKDAYS |= {name + "s": number for name, number in _WEEKDAYS.items()}
+_SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
+_CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "pound": "£", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
+_HALF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
+_OVER = frozenset(("over", "above", "exceeding"))
+_UNDER = frozenset(("under", "below"))
+_LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
+_STARTERS = frozenset(NUMBER_WORDS | set(_RATES) | set(_TIMES) | set(_MONTHS) | set(_WEEKDAYS) | set(_SIGNS) | {"every", "each", "noon", "midnight", "quarter", "bi"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value between the tokens `start` and `end`."""
+
+    start: int
+    end: int
+    value: Value
+
+
+def scan(tokens: Tokens) -> list[Found]:
+    """Return the typed values in a text, in order, without overlaps. Numbers that only label something ("Session 3", "1.") are left out."""
+    found = []
+    i, words = 0, tokens.words
+    while i < len(words):
+        word = words[i]
+        if word in _STARTERS or word[0].isdigit():
+            hit = _read(tokens, i)
+            if hit is not None:
+                if not _is_label(tokens, hit):
+                    found.append(hit)
+                i = hit.end
+                continue
+        i += 1
+    return found
+
+
+def _read(tokens: Tokens, i: int) -> Found | None:
+    word = tokens.words[i]
+    if word in _SIGNS:
+        return _money_with_sign(tokens, i)
+    if word in _RATES:
+        return Found(i, i + 1, Value("frequency", _RATES[word], _RATES[word], count=(1, 1)))
+    if word == "bi" and tokens.at(i + 1) == "-" and tokens.at(i + 2) in ("weekly", "monthly"):
+        rate = _RATES["bi" + tokens.at(i + 2)]
+        return Found(i, i + 3, Value("frequency", rate, rate, count=(1, 1)))
+    if word in ("every", "each"):
+        return _every(tokens, i)
+    if word in _TIMES:
+        return _rate(tokens, i + 1, (_TIMES[word], _TIMES[word]), i) or Found(i, i + 1, Value("number", _TIMES[word], _TIMES[word]))
+    if word in _WEEKDAYS:
+        return Found(i, i + 1, Value("weekday", _WEEKDAYS[word], _WEEKDAYS[word]))
+    if word in _MONTHS:
+        return _month_first(tokens, i)
+    if word in ("noon", "midnight"):
+        return Found(i, i + 1, Value("time", 0.0, 0.0, "pm" if word == "noon" else "am"))
+    if word[0].isdigit():
+        hit = _date_in_digits(tokens, i) or _clock(tokens, i)
+        if hit is not None:
+            return hit
+    return _spoken_time(tokens, i) or _phrase_duration(tokens, i) or _counted(tokens, i)
+
+
+def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
+    first = read_number(tokens, i + 1)
+    if first is None:
+        return None
+    low, j = first
+    high = low
+    if tokens.at(j) in ("-", "to"):
+        second = read_number(tokens, j + 1 + (tokens.at(j + 1) in _SIGNS))
+        if second is not None and second[0] > low:
+            high, j = second
+    value = Value("money", low, high, _SIGNS[tokens.words[i]], _bound(tokens, i), count=(low, high))
+    return Found(i, j, value)
+
+
+def _every(tokens: Tokens, i: int) -> Found | None:
+    """Read "every week", "every other week", "every 2 weeks", "every Sunday"."""
+    step, j = 1.0, i + 1
+    if tokens.at(j) in ("other", "second"):
+        step, j = 2.0, j + 1
+    elif tokens.at(j) == "single":
+        j += 1
+    else:
+        number = read_number(tokens, j)
+        if number is not None:
+            step, j = number
+    period = stem(tokens.at(j))
+    if period in _PERIODS and step > 0:
+        rate = 1 / (step * _PERIODS[period])
+        return Found(i, j + 1, Value("frequency", rate, rate, count=(1, 1)))
+    if tokens.at(j) in _WEEKDAYS and step > 0:
+        day = float(_WEEKDAYS[tokens.at(j)])
+        return Found(i, j + 1, Value("frequency", 1 / (step * WEEK), 1 / (step * WEEK), count=(1, 1), pair=(day, day)))
+    return None
+
+
+def _rate(tokens: Tokens, j: int, count: tuple[float, float], i: int) -> Found | None:
+    """Read what follows a count in "three times a week", "3x weekly", "twice per month", "two nights every other week"."""
+    word = tokens.at(j)
+    if word in _RATES:
+        rate = _RATES[word]
+        return Found(i, j + 1, Value("frequency", count[0] * rate, count[1] * rate, count=count))
+    if word in ("a", "an", "per", "each", "every", "/", "in"):
+        inner = _every(tokens, j)
+        if inner is None:
+            return None
+        rate = inner.value.low
+        return Found(i, inner.end, Value("frequency", count[0] * rate, count[1] * rate, count=count))
+    return None
+
+
+def _month_first(tokens: Tokens, i: int) -> Found | None:
+    """Read "May 25, 2023", "May 2023", "in May"; a bare "may" or "march" that could be a verb is no date."""
+    month, j = _MONTHS[tokens.words[i]], i + 1
+    if tokens.at(j) == "." and tokens.at(j + 1)[:1].isdigit():
+        j += 1
+    day = year = 0
+    number = tokens.at(j)
+    if number.isdigit() and 1 <= int(number[:4]) <= 31 and len(number) <= 2:
+        day, j = int(number), j + 1
+        if tokens.at(j) in ("st", "nd", "rd", "th") and tokens.glued(j):
+            j += 1
+        comma = tokens.at(j) == ","
+        if _is_year(tokens.at(j + comma)):
+            year, j = int(tokens.at(j + comma)), j + comma + 1
+    elif _is_year(number):
+        year, j = int(number), j + 1
+    elif tokens.words[i] in ("may", "march", "mar", "dec", "sep", "jan") and tokens.at(i - 1) not in ("in", "since", "until", "last", "of", ""):
+        return None
+    return Found(i, j, Value("date", date=(year, month, day)))
+
+
+def _date_in_digits(tokens: Tokens, i: int) -> Found | None:
+    """Read "2023/05/30", "2023-05-30", "5/30/2023", "5/30", "25 May 2023", "25th of May"."""
+    word = tokens.words[i]
+    sign = tokens.at(i + 1)
+    if sign in ("/", "-") and tokens.at(i + 2).isdigit() and tokens.glued(i + 1) and tokens.glued(i + 2):
+        a, b = word, tokens.at(i + 2)
+        c = tokens.at(i + 4) if tokens.at(i + 3) == sign and tokens.glued(i + 4) and tokens.at(i + 4).isdigit() else ""
+        if _is_year(a) and c and len(b) <= 2 and len(c) <= 2:
+            return Found(i, i + 5, Value("date", date=(int(a), int(b), int(c))))
+        if c and len(a) <= 2 and len(b) <= 2 and (_is_year(c) or len(c) == 2) and a.isdigit():
+            return Found(i, i + 5, Value("date", date=(int(c) if len(c) == 4 else 2000 + int(c), int(a), int(b))))
+        return None
+    if not word.isdigit() or len(word) > 2:
+        return None
+    j = i + 1
+    if tokens.at(j) in ("st", "nd", "rd", "th") and tokens.glued(j):
+        j += 1
+    if tokens.at(j) == "of":
+        j += 1
+    if tokens.at(j) in _MONTHS and (tokens.at(j) not in ("may", "march") or j > i + 1 or _is_year(tokens.at(j + 1)) or not tokens.at(j + 1).isalpha()):
+        month, j = _MONTHS[tokens.at(j)], j + 1
+        comma = tokens.at(j) == ","
+        year = int(tokens.at(j + comma)) if _is_year(tokens.at(j + comma)) else 0
+        return Found(i, j + comma + 1 if year else j, Value("date", date=(year, month, int(word))))
+    return None
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and "1900" <= word <= "2100"
+
+
+def _clock(tokens: Tokens, i: int) -> Found | None:
+    """Read "7:30", "7:30 pm", "19:30", "7 am", "7 o'clock", "1:05:30" and, as a ratio, "1:5"."""
+    word = tokens.words[i]
+    if not word.isdigit() or len(word) > 4:
+        return None
+    hour = int(word)
+    if tokens.at(i + 1) == ":" and tokens.glued(i + 1) and tokens.at(i + 2).isdigit() and tokens.glued(i + 2):
+        text, j = tokens.at(i + 2), i + 3
+        if len(text) != 2 or int(text) > 59:
+            return Found(i, j, Value("ratio", pair=(float(hour), float(text[:9]))))
+        if tokens.at(j) == ":" and len(tokens.at(j + 1)) == 2 and tokens.at(j + 1).isdigit():
+            seconds = hour * HOUR + int(text) * MINUTE + int(tokens.at(j + 1))
+            return Found(i, j + 2, Value("duration", seconds, seconds))
+        half, j = _half_day(tokens, j)
+        return Found(i, j, _time_of(hour, int(text), half))
+    if 1 <= hour <= 12:
+        half, j = _half_day(tokens, i + 1)
+        if half or tokens.at(i + 1) == "o'clock":
+            return Found(i, max(j, i + 2), _time_of(hour, 0, half))
+    return None
+
+
+def _half_day(tokens: Tokens, j: int) -> tuple[str, int]:
+    if tokens.at(j) == "o'clock":
+        j += 1
+    if tokens.at(j) in ("am", "pm"):
+        return tokens.at(j), j + 1
+    if tokens.at(j) == "in" and tokens.at(j + 1) == "the" and tokens.at(j + 2) in _HALF_DAY:
+        return _HALF_DAY[tokens.at(j + 2)], j + 3
+    return "", j
+
+
+def _time_of(hour: int, minute: int, half: str) -> Value:
+    if not half and hour != 12 and (hour > 12 or hour == 0):
+        half = "pm" if hour > 12 else "am"
+    minutes = float(hour % 12 * 60 + minute) if hour < 24 else float(hour * 60 + minute)
+    return Value("time", minutes, minutes, half, pair=(float(hour), float(minute)))
+
+
+def _spoken_time(tokens: Tokens, i: int) -> Found | None:
+    """Read "half past seven", "quarter to eight", "seven thirty", "seven o'clock", "seven am"."""
+    word = tokens.words[i]
+    if word in ("half", "quarter") and tokens.at(i + 1) in ("past", "to", "after"):
+        hour = read_number(tokens, i + 2)
+        if hour is not None and 1 <= hour[0] <= 12:
+            back = tokens.at(i + 1) == "to"
+            minute = 30 if word == "half" else 15
+            half, j = _half_day(tokens, hour[1])
+            return Found(i, j, _time_of(int(hour[0]) - back or 12, 60 - minute if back else minute, half))
+    if not word.isalpha():
+        return None
+    hour = read_number(tokens, i)
+    if hour is None or hour[0] > 12 or hour[0] < 1:
+        return None
+    minutes = read_number(tokens, hour[1]) if tokens.at(hour[1]).isalpha() else None
+    if minutes is not None and minutes[0] in (15, 20, 30, 40, 45, 50) and minutes[1] == hour[1] + 1:
+        half, j = _half_day(tokens, minutes[1])
+        return Found(i, j, _time_of(int(hour[0]), int(minutes[0]), half))
+    half, j = _half_day(tokens, hour[1])
+    if half or tokens.at(hour[1]) == "o'clock":
+        return Found(i, j, _time_of(int(hour[0]), 0, half))
+    return None
+
+
+def _phrase_duration(tokens: Tokens, i: int) -> Found | None:
+    """Read "a month", "an hour and a half", "half an hour", "half a year"."""
+    word = tokens.words[i]
+    if word == "half" and tokens.at(i + 1) in ("a", "an") and tokens.at(i + 2) in _DURATIONS:
+        length = _DURATIONS[tokens.at(i + 2)] / 2
+        return Found(i, i + 3, Value("duration", length, length))
+    if word not in ("a", "an") or tokens.at(i + 1) not in _DURATIONS:
+        return None
+    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago":
+        return None
+    length, j, count = _DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
+    if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
+        length, j, count = 1.5 * length, j + 3, (1.5, 1.5)
+    return Found(i, j, Value("duration", length, length, count=count))
+
+
+def _counted(tokens: Tokens, i: int) -> Found | None:
+    """Read a number or a range and the unit that follows it."""
+    first = read_number(tokens, i)
+    if first is None:
+        return None
+    low, j = first
+    high, pair, start = low, None, i
+    if (tokens.at(j) == "to" and tokens.at(i - 1) != "from") or (tokens.at(j) in ("-", "/", ":") and tokens.glued(j) and tokens.glued(j + 1)):
+        second = read_number(tokens, j + 1)
+        if second is not None:
+            pair = (low, second[0])
+            if tokens.at(j) in ("-", "to") and second[0] > low:
+                high, j = second
+            elif tokens.at(j) != "to":
+                return Found(i, second[1], Value("ratio", pair=pair))
+            else:
+                pair = None
+    elif tokens.at(j) == "and" and tokens.at(i - 1) == "between":
+        second = read_number(tokens, j + 1)
+        if second is not None and second[0] > low:
+            high, j, start = second[0], second[1], i - 1
+    if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
+        low, high, j = low + 0.5, high + 0.5, j + 3
+    count, bound = (low, high), _bound(tokens, start)
+    if tokens.at(j) in ("%", "percent", "pct"):
+        return Found(start, j + 1, Value("percent", low, high, "", bound, count=count))
+    word = tokens.at(j)
+    unit = stem(word)
+    if unit in _CURRENCIES:
+        return Found(start, j + 1, Value("money", low, high, _CURRENCIES[unit], bound, count=count))
+    if word == "x" or word in ("times", "days", "nights", "mornings", "evenings", "time"):
+        rate = _rate(tokens, j + 1, count, start)
+        if rate is not None:
+            return rate
+    dash = word == "-" and stem(tokens.at(j + 1)) in _DURATIONS
+    unit = stem(tokens.at(j + 1)) if dash else unit
+    if unit in _DURATIONS or (word in _GLUED_DURATIONS and tokens.glued(j)):
+        return _duration(tokens, start, j + dash, (low, high), bound)
+    if tokens.at(j).isalpha() and stem(tokens.at(j)) in ("win", "won") and tokens.at(j + 1) in ("and", ",", "-"):
+        losses = read_number(tokens, j + 2)
+        if losses is not None:
+            return Found(start, losses[1] + 1, Value("ratio", pair=(low, losses[0])))
+    if word == "dozen":
+        return Found(start, j + 1, Value("number", low, high, "dozen", bound, count=count))
+    if high != low and pair is not None:
+        return Found(start, j, Value("number", low, high, "", bound, pair=pair, count=count))
+    rate = _rate(tokens, j, count, start) if word in _RATES or word == "/" else None
+    return rate or Found(start, j, Value("number", low, high, "", bound, count=count))
+
+
+def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bound: str) -> Found:
+    """Read "9 months and 22 days", "1h 30m", whose first count stands before token `j`."""
+    scale = _scale(tokens, j)
+    low, high, smallest, single = count[0] * scale, count[1] * scale, scale, True
+    j += 1
+    while True:
+        k = j + (tokens.at(j) in ("and", ",")) + (tokens.at(j) == "," and tokens.at(j + 1) == "and")
+        more = (float(tokens.words[k].replace(",", "")), k + 1) if tokens.at(k)[:1].isdigit() else read_number(tokens, k)
+        if more is None or not tokens.at(more[1]):
+            break
+        scale = _scale(tokens, more[1])
+        if not 0 < scale < smallest:
+            break
+        low, high, smallest, single, j = low + more[0] * scale, high + more[0] * scale, scale, False, more[1] + 1
+    if single and tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
+        low, high, j = low + smallest / 2, high + smallest / 2, j + 3
+        count = (count[0] + 0.5, count[1] + 0.5)
+    return Found(start, j, Value("duration", low, high, "", bound, count=count if single else None))
+
+
+def _scale(tokens: Tokens, j: int) -> float:
+    word = tokens.at(j)
+    if word in ("m", *_GLUED_DURATIONS) and tokens.glued(j):
+        return _GLUED_DURATIONS.get(word, MINUTE)
+    return _DURATIONS.get(stem(word), 0.0)
+
+
+def _bound(tokens: Tokens, i: int) -> str:
+    before = tokens.at(i - 1)
+    if before == "than":
+        return "over" if tokens.at(i - 2) in ("more", "greater", "higher", "longer") else "under"
+    return "over" if before in _OVER else "under" if before in _UNDER else ""
+
+
+def _is_label(tokens: Tokens, hit: Found) -> bool:
+    """"Session 3", "Step 1", "#4", the "2." that numbers a line, "one of", "no one" say nothing about a value."""
+    before, word, after = tokens.at(hit.start - 1), tokens.words[hit.start], tokens.at(hit.end)
+    if hit.value.kind not in ("number", "ratio"):
+        return False
+    if stem(before) in _LABELS or before in ("#", "rule"):
+        return True
+    if word[0].isdigit() and after in (".", ")") and before in ("\n", "") and tokens.at(hit.end + 1) not in ("", "\n"):
+        return True
+    if word == "one" and (before in ("the", "no", "any", "this", "that", "every", "each", "which", "another", "only") or after == "of"):
+        return True
+    return after in ("st", "nd", "rd", "th") and tokens.glued(hit.end)
+
+
+def noun_stems(tokens: Tokens, j: int, limit: int = 4) -> list[str]:
+    """Return the stems of the words right after token `j - 1`, up to the first sign or stop word: what a number counts."""
+    stems = []
+    for word in tokens.words[j : j + limit]:
+        if not word[0].isalpha() or word in STOP_WORDS:
+            break
+        stems.append(stem(word))
+    return stems

@@ -1,0 +1,119 @@
+"""Which part of an answer states its conclusion."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+REACH = 1500
+"""Characters of a conclusion that are read; a conclusion is short, and this bounds the work."""
+SHORT = 320
+"""Answers up to this many characters, in one paragraph, are conclusions as a whole."""
+MAX_MARKED = 8
+
+_THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$|```", re.MULTILINE)
+_BOXED = re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}")
+_TAG = re.compile(r"<answer>(.{0,1500}?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARKER = re.compile(r"\b(?:(final (?:and most recent )?answer|in conclusion)|(?:my |the |correct |short )?answer|conclusion)(?: is| would be)?[*_\" \t]*[:=]", re.IGNORECASE)
+_TOTAL = re.compile(r"^[*_\s]*total[*_ \t]*:", re.IGNORECASE | re.MULTILINE)
+_ANSWER_HEADING = re.compile(r"^[#*_\s]*(?:final )?answer[*_#\s]*$", re.IGNORECASE | re.MULTILINE)
+_CUE = re.compile(
+    r"\b(?:therefore|thus|hence|in conclusion|in summary|to summarize|overall|i (?:can |would |will |must )?(?:confidently )?conclude|we can (?:confidently )?conclude|it can be concluded"
+    r"|(?:the|my|correct) answer(?: to (?:the|your|this) question)?(?: \"[^\"\n]{0,300}\")? (?:is|would be|can be))\b",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r"\n\s*[*_(]*(?:note|please note|explanation|reasoning)\b[^\n]{0,1500}\Z", re.IGNORECASE)
+_KEYS = ("answer", "final_answer", "finalanswer", "final answer", "response", "value", "result", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Texts that state one conclusion. `final` says that the answer itself marks it as such, so that nothing else may replace it."""
+
+    texts: tuple[str, ...]
+    final: bool
+
+
+def passages(answer: str) -> list[Passage]:
+    """Return the passages of a normalised answer that may state its conclusion, the likeliest first; the first that says anything counts.
+
+    An answer with several marked conclusions of one rank yields one passage with all of them: they must agree.
+    """
+    text = _unwrap(answer)
+    if len(text) <= SHORT and "\n" not in text and ":" not in text:
+        return [Passage((text,), True)]
+    boxed = _BOXED.findall(text[-20 * REACH :])
+    if boxed:
+        return [Passage(tuple(dict.fromkeys(boxed))[:MAX_MARKED], True)]
+    tagged = _TAG.findall(text[-20 * REACH :]) if "<answer>" in text.lower() else []
+    if tagged:
+        return [Passage(tuple(dict.fromkeys(tagged))[:MAX_MARKED], True)]
+    return _marked(text) or _unmarked(text)
+
+
+def _unwrap(answer: str) -> str:
+    text = answer.strip()
+    if "<think" in text:
+        text = _THINK.sub(" ", text).strip()
+    if "```" in text:
+        text = _FENCE.sub("\n", text).strip()
+    if text[:1] in ("{", "[") and len(text) <= 20 * REACH:
+        try:
+            return _from_json(json.loads(text))
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def _from_json(data: object) -> str:
+    if isinstance(data, dict):
+        lowered = {str(key).lower(): value for key, value in data.items()}
+        for key in _KEYS:
+            if key in lowered:
+                return _from_json(lowered[key])
+        return "\n".join(f"{key}: {_from_json(value)}" for key, value in data.items())
+    if isinstance(data, list):
+        return ", ".join(_from_json(value) for value in data)
+    if isinstance(data, bool):
+        return "yes" if data else "no"
+    return "" if data is None else str(data)
+
+
+def _marked(text: str) -> list[Passage]:
+    markers = list(_MARKER.finditer(text))
+    final = [match for match in markers if match.group(1)]
+    rank = final or markers
+    ends = [match.end() for match in rank] or [match.end() for match in _ANSWER_HEADING.finditer(text)] or [m.end() for m in _TOTAL.finditer(text)]
+    if not ends:
+        return []
+    ends = ends[-MAX_MARKED:]
+    texts = []
+    for k, end in enumerate(ends):
+        if k + 1 < len(ends):
+            rest = text[end : min(ends[k + 1], end + REACH)].lstrip("*_ \t\n\"")
+            texts.append(rest.split("\n", 1)[0])
+        else:
+            texts.append(_clip(text[end:]))
+    texts = [piece for piece in texts if any(char.isalnum() for char in piece)]
+    return [Passage(tuple(texts), True)] if texts else []
+
+
+def _clip(text: str) -> str:
+    text = text.strip()[:REACH]
+    return _NOTE.sub("", text)
+
+
+def _unmarked(text: str) -> list[Passage]:
+    if len(text) <= SHORT:
+        return [Passage((text,), True)]
+    body = _NOTE.sub("", text)
+    tail = body[-REACH:]
+    found = []
+    cues = [match.start() for match in _CUE.finditer(tail)]
+    if cues:
+        found.append(Passage((tail[cues[-1] :],), False))
+    paragraphs = [part for part in tail.split("\n\n") if any(char.isalnum() for char in part)]
+    found.extend(Passage((part,), False) for part in reversed(paragraphs[-4:]))
+    return found

@@ -12,7 +12,6 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +26,8 @@ from supersession.scoring import STALE_WEIGHT
 from supersession.sources import DEFAULT_COUNT, DEFAULT_LEVEL, open_source
 
 from eval.report import by_kind, kind_table, show, summarize
-from eval.rows import Row, RowStore, write_text
-from eval.runner import Local, Settings, evaluate
+from eval.rows import Row, write_text
+from eval.runner import Local, evaluate
 
 EXAMPLE = "python eval/longmemeval.py --data longmemeval_oracle.json --condition bounded --budget 300 --model smollm2-135m --out runs/lme"
 
@@ -81,18 +80,26 @@ def main(options: EvaluationOptions) -> None:
         raise UsageError(f"--json: folder {options.json_file.parent} does not exist; create it or choose another file")
     episodes = open_episodes(options)
     config = identity(options)
-    settings = Settings(options.condition, options.budget, options.stale_weight, options.temperature, options.answer_tokens, options.seed)
-    with ExitStack() as stack:
-        store = stack.enter_context(RowStore(options.out, config)) if options.out else None
-        rows = evaluate(open_engine(options), episodes, settings, store)
-        report = {
-            "config": config,
-            "provenance": provenance(),
-            "summary": summarize(rows).as_dict(),
-            "by_kind": {kind: summary.as_dict() for kind, summary in by_kind(rows).items()},
-        }
-        if options.out:
-            write_text(options.out / "summary.json", json.dumps(report, indent=2) + "\n")
+    rows = evaluate(
+        open_engine(options),
+        episodes,
+        condition=options.condition,
+        budget=options.budget,
+        stale_weight=options.stale_weight,
+        temperature=options.temperature,
+        answer_tokens=options.answer_tokens,
+        seed=options.seed,
+        out=options.out,
+        config=config,
+    )
+    report = {
+        "config": config,
+        "provenance": provenance(),
+        "summary": summarize(rows).as_dict(),
+        "by_kind": {kind: summary.as_dict() for kind, summary in by_kind(rows).items()},
+    }
+    if options.out is not None:
+        write_text(options.out / "summary.json", json.dumps(report, indent=2) + "\n")
     if options.json_file is not None:
         write_text(options.json_file, json.dumps(report | {"rows": [row.model_dump(mode="json") for row in rows]}, indent=2) + "\n")
     show(kind_table(rows, f"{options.model or DEFAULT_MODEL} · {config['source']} · {options.condition}, {options.budget} characters"))

@@ -98,7 +98,7 @@ def kind_table(rows: Sequence[Row], title: str) -> Table:
     return table
 
 
-def compare_stages(stages: Mapping[str, Sequence[Row]]) -> Table:
+def stage_table(stages: Mapping[str, Sequence[Row]]) -> Table:
     """Return a table with one line per stage, the first being the base that p-values refer to.
 
     p-values are McNemar's exact test on the questions that both stages have scored.

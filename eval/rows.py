@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,7 +73,7 @@ class RowStore:
     damaged file; `OSError` where the disk refuses.
     """
 
-    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, config: Mapping[str, object]) -> None:
         self.folder = folder
         self._path = folder / "rows.jsonl"
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ class RowStore:
             raise UsageError(f"another run is writing to {folder}; wait for it or choose another --out") from None
         try:
             self._check_config(config)
-            self.rows = _read_rows(self._path)
+            self._rows = _read_rows(self._path)
             self._file = self._path.open("ab", buffering=0)
         except BaseException:
             self._lock.release()
@@ -97,19 +97,21 @@ class RowStore:
         self._file.close()
         self._lock.release()
 
-    def drop_unfinished(self, episodes: Iterable[Episode]) -> None:
-        """Forget the failed rows, and those of episodes of which some question has no row."""
+    def finished(self, episodes: Iterable[Episode]) -> list[Row]:
+        """Return the rows of those episodes whose questions all have a good one; the failed and the incomplete leave the file."""
         wanted = {episode.id: {question.id for question in episode.questions} for episode in episodes}
-        found: dict[str, set[str]] = {}
-        for row in self.rows:
+        good: dict[str, set[str]] = {}
+        for row in self._rows:
             if row.error is None:
-                found.setdefault(row.episode_id, set()).add(row.question_id)
-        finished = {name for name, questions in found.items() if wanted.get(name, set()) <= questions}
-        kept = [row for row in self.rows if row.error is None and row.episode_id in finished]
-        self._file.close()
-        write_text(self._path, "".join(_line(row) for row in kept))
-        self._file = self._path.open("ab", buffering=0)
-        self.rows = kept
+                good.setdefault(row.episode_id, set()).add(row.question_id)
+        # Rows of episodes that this run leaves out, say by a smaller --limit, stay for the next one.
+        kept = [row for row in self._rows if row.error is None and wanted.get(row.episode_id, set()) <= good[row.episode_id]]
+        if len(kept) < len(self._rows):
+            self._file.close()
+            write_text(self._path, "".join(_line(row) for row in kept))
+            self._file = self._path.open("ab", buffering=0)
+            self._rows = kept
+        return [row for row in kept if row.episode_id in wanted]
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append the rows of one rollout. On `OSError` none of them is left in the file."""
@@ -122,11 +124,11 @@ class RowStore:
             with contextlib.suppress(OSError):
                 self._file.truncate(end)
             raise
-        self.rows += rows
+        self._rows += rows
 
-    def _check_config(self, config: dict[str, Any]) -> None:
+    def _check_config(self, config: Mapping[str, object]) -> None:
         path = self.folder / "config.json"
-        config = json.loads(json.dumps(config))
+        config = json.loads(json.dumps(dict(config)))
         if not path.exists():
             write_text(path, json.dumps(config, indent=2) + "\n")
             return

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Protocol
 
 from supersession.engines.endpoint import EndpointEngine, EndpointError
@@ -67,26 +69,40 @@ class Life:
 
 def evaluate(
     engine: Local | EndpointEngine,
-    episodes: Sequence[Episode],
-    settings: Settings | None = None,
-    store: RowStore | None = None,
+    episodes: Iterable[Episode],
+    *,
+    condition: Condition = "bounded",
+    budget: int = 300,
+    stale_weight: float = STALE_WEIGHT,
+    temperature: float = 0.0,
+    answer_tokens: int = ANSWER_TOKENS,
+    seed: int = 0,
+    out: Path | None = None,
+    config: Mapping[str, object] | None = None,
     progress: bool = True,
 ) -> list[Row]:
     """Play and score every episode, and return one row per question, in the order of `episodes`.
 
-    With a `store`, rows are kept as they come, episodes that it has finished are not played again, and failed ones are. A prompt that
-    does not fit and an endpoint that fails become rows with an `error`; other errors are raised. Raises `ValueError` if two episodes share
-    an id.
+    Rows are appended to `rows.jsonl` in `out` as they come; of the rows there already, good ones are kept and failed ones are made anew.
+    `config` is what decides a row's content (default: these settings): an `out` that was made with another one is refused (`UsageError`).
+    A prompt that does not fit and an endpoint that fails become rows with an `error`; `OSError` is raised where the disk refuses, and
+    `ValueError` where two episodes share an id.
     """
-    settings = settings or Settings()
-    names = [episode.id for episode in episodes]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"two episodes have the id {twice!r}; ids must differ within a run")
-    rows: list[Row] = []
-    if store is not None:
-        store.drop_unfinished(episodes)
-        rows += store.rows
+    settings = Settings(condition, budget, stale_weight, temperature, answer_tokens, seed)
+    episodes = list(episodes)
+    twice = [name for name, n in Counter(episode.id for episode in episodes).items() if n > 1]
+    if twice:
+        raise ValueError(f"two episodes have the id {twice[0]!r}; ids must differ within a run")
+    if out is None:
+        return _play_missing(engine, episodes, settings, None, progress)
+    with RowStore(out, config or asdict(settings)) as store:
+        return _play_missing(engine, episodes, settings, store, progress)
+
+
+def _play_missing(
+    engine: Local | EndpointEngine, episodes: list[Episode], settings: Settings, store: RowStore | None, progress: bool
+) -> list[Row]:
+    rows = store.finished(episodes) if store is not None else []
     finished = {row.episode_id for row in rows}
     due = [episode for episode in episodes if episode.id not in finished]
     total = sum(NotesRollout(episode, settings.budget, settings.condition).segments for episode in due)
@@ -104,8 +120,8 @@ def evaluate(
             for chunk in _chunks(due, settings, engine.batch_tokens):
                 for life in _live_locally(engine, chunk, settings, bar.update):
                     keep(life)
-    place = {(episode.id, question.id): i for i, episode in enumerate(episodes) for question in episode.questions}
-    return sorted((row for row in rows if row.key in place), key=lambda row: place[row.key])
+    place = {(episode.id, question.id): i for i, (episode, question) in enumerate((e, q) for e in episodes for q in e.questions)}
+    return sorted(rows, key=lambda row: place[row.key])
 
 
 def rows_of(life: Life, settings: Settings) -> list[Row]:

@@ -54,7 +54,9 @@ class Collector:
         for attempt in range(1 + self.refills):
             if kept == self.groups:
                 break
-            episodes = self.curriculum.take(self.groups - kept, self.rank, self.world)
+            # Numbered by step, attempt, process and place, so that a resumed run and another number of processes play the same episodes.
+            first = ((step * (1 + self.refills) + attempt) * self.world + self.rank) * self.groups
+            episodes = [self.curriculum.episode(first + place) for place in range(self.groups - kept)]
             for scores, lives in self._play(episodes, step, attempt):
                 rewards = [card.reward for card in scores]
                 cards += scores

@@ -25,7 +25,6 @@ class Curriculum:
     window: int = 32
     promote: float = 0.8
     demote: float = 0.1
-    position: int = 0
     stage: int = 0
     recent: deque[float] = field(default_factory=deque)
 
@@ -33,14 +32,9 @@ class Curriculum:
     def level(self) -> int:
         return self.levels[self.stage]
 
-    def take(self, count: int, rank: int = 0, world: int = 1) -> list[Episode]:
-        """Return this process's `count` next episodes; all processes together take `count * world` consecutive ones."""
-        first = self.position + rank * count
-        self.position += count * world
-        return [
-            generate("train", seed=self.seed, index=index, level=self.level, questions=self.questions, budget=self.budget)
-            for index in range(first, first + count)
-        ]
+    def episode(self, index: int) -> Episode:
+        """Return training episode number `index` at the present level."""
+        return generate("train", seed=self.seed, index=index, level=self.level, questions=self.questions, budget=self.budget)
 
     def update(self, pass_rates: list[float]) -> None:
         """Take the pass rate of each group just played, in [0, 1], and move the level if the last `window` of them say so."""
@@ -56,7 +50,7 @@ class Curriculum:
             self.recent.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        return {"position": self.position, "stage": self.stage, "recent": list(self.recent)}
+        return {"stage": self.stage, "recent": list(self.recent)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.position, self.stage, self.recent = state["position"], state["stage"], deque(state["recent"])
+        self.stage, self.recent = state["stage"], deque(state["recent"])

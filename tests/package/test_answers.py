@@ -62,7 +62,7 @@ def test_wrappers_change_nothing(wrapper: str) -> None:
         ("seven", ["7", "7.", "Seven of them", "You have 7 bikes"], ["17", "7:30", "eight", "more than 7", "70"]),
         ("1300", ["1,300", "1.3k", "thirteen hundred", "about 1300"], ["130", "13000", "$1300.50"]),
         ("$400,000", ["400k", "$400K", "400,000 dollars", "It was $400,000.00"], ["$40,000", "400,000 euros", "$4 million"]),
-        ("7:30 am", ["7:30", "7:30 a.m.", "07:30", "half past seven", "seven thirty", "7.30 is wrong, 7:30 AM"], ["7:30 pm", "19:30", "7 am"]),
+        ("7:30 am", ["7:30", "7:30 a.m.", "07:30", "half past seven", "seven thirty", "7.30 am"], ["7:30 pm", "19:30", "7 am"]),
         ("7 pm", ["19:00", "7:00 PM", "seven in the evening", "7"], ["7 am", "17:00"]),
         ("25 minutes and 50 seconds (or 25:50)", ["25:50", "25 min 50 s", "25 minutes, 50 seconds"], ["27:12", "25 minutes", "26 minutes 50 seconds"]),
         ("9 months", ["nine months", "about 9 months", "9"], ["9 weeks", "9 years", "six months"]),

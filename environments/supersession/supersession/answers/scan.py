@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from supersession.answers.numerals import NUMBER_WORDS, read_number
@@ -51,6 +52,7 @@ _CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "â‚¬", "eur": "â‚
 _HALF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _OVER = frozenset(("over", "above", "exceeding"))
 _UNDER = frozenset(("under", "below"))
+_DOTTED_CLOCK = re.compile(r"(?:1?\d|2[0-3])\.[0-5]\d")
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
 _STARTERS = frozenset(NUMBER_WORDS | set(_RATES) | set(_TIMES) | set(_MONTHS) | set(_WEEKDAYS) | set(_SIGNS) | {"every", "each", "noon", "midnight", "quarter", "bi"})
 
@@ -113,7 +115,7 @@ def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
         return None
     low, j = first
     high = low
-    if tokens.at(j) in ("-", "to"):
+    if tokens.at(j) == "-" or (tokens.at(j) == "to" and tokens.at(i - 1) != "from"):
         second = read_number(tokens, j + 1 + (tokens.at(j + 1) in _SIGNS))
         if second is not None and second[0] > low:
             high, j = second
@@ -212,6 +214,8 @@ def _is_year(word: str) -> bool:
 def _clock(tokens: Tokens, i: int) -> Found | None:
     """Read "7:30", "7:30 pm", "19:30", "7 am", "7 o'clock", "1:05:30" and, as a ratio, "1:5"."""
     word = tokens.words[i]
+    if _DOTTED_CLOCK.fullmatch(word) and tokens.at(i + 1) in ("am", "pm"):
+        return Found(i, i + 2, _time_of(int(word[:-3]), int(word[-2:]), tokens.at(i + 1)))
     if not word.isdigit() or len(word) > 4:
         return None
     hour = int(word)
@@ -296,7 +300,7 @@ def _counted(tokens: Tokens, i: int) -> Found | None:
         return None
     low, j = first
     high, pair, start = low, None, i
-    if (tokens.at(j) == "to" and tokens.at(i - 1) != "from") or (tokens.at(j) in ("-", "/", ":") and tokens.glued(j) and tokens.glued(j + 1)):
+    if (tokens.at(j) == "to" and tokens.at(i - 1) != "from") or _joined(tokens, j):
         second = read_number(tokens, j + 1)
         if second is not None:
             pair = (low, second[0])
@@ -339,6 +343,14 @@ def _counted(tokens: Tokens, i: int) -> Found | None:
     return rate or Found(start, j, Value("number", low, high, "", bound, count=count))
 
 
+def _joined(tokens: Tokens, j: int) -> bool:
+    """Say whether token `j` joins two numbers: "5-2", "5 - 2", "1/3", "1:5"."""
+    sign = tokens.at(j)
+    if sign not in ("-", "/", ":"):
+        return False
+    return tokens.glued(j) and tokens.glued(j + 1) or (sign == "-" and not tokens.glued(j) and not tokens.glued(j + 1))
+
+
 def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bound: str) -> Found:
     """Read "9 months and 22 days", "1h 30m", whose first count stands before token `j`."""
     scale = _scale(tokens, j)
@@ -349,7 +361,7 @@ def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bo
         more = (float(tokens.words[k].replace(",", "")), k + 1) if tokens.at(k)[:1].isdigit() else read_number(tokens, k)
         if more is None or not tokens.at(more[1]):
             break
-        scale = _scale(tokens, more[1])
+        scale = _scale(tokens, more[1]) or _GLUED_DURATIONS.get(tokens.at(more[1]), 0.0)
         if not 0 < scale < smallest:
             break
         low, high, smallest, single, j = low + more[0] * scale, high + more[0] * scale, scale, False, more[1] + 1

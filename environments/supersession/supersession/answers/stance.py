@@ -20,19 +20,20 @@ class Stance(Enum):
 _CHANGE = r"(?:up|down|away|changed|moved|switched|went|gone|going|increased|decreased|rose|risen|raised|dropped|fell|improved|upgraded|grew|grown|cut|reduced|lowered|updated|shifted|relocated|transitioned|progressed|increase|decrease|change|move|switch|upgrade|improvement)"
 # The run of words between a cue and its value stays inside one clause.
 _GAP = r"(?: (?!but |now |and |currently |is |are )[^\s,;:()]+)"
+_REACH = r"(?: (?!but )[^\s,;:()]+)"
 _DENIED_LEFT = re.compile(
     rf"(?:\bnot|n't|\bnever|\bno longer|\brather than|\binstead of|\bother than|\bneither|\bnor|\bwithout|\bnot counting|\bdoesnt|\bdont|\bisnt)"
     rf"(?! only| just| sure){_GAP}{{0,4}} $"
 )
 _PAST_LEFT = re.compile(
     rf"(?:\b(?:previously|formerly|originally|initially|earlier|before|prior|at first|in the past|used to|former|previous|old|outdated|older|"
-    rf"started (?:out )?(?:with|at|as)|began (?:with|at)|starting (?:from|at|with)|replac(?:ed|es|ing)|compared (?:to|with)|beat(?:en|ing)?|as opposed to|ex)\b,?(?: ?:)?{_GAP}{{0,6}} "
+    rf"started (?:out )?(?:with|at|as)|began (?:with|at)|starting (?:from|at|with)|replac(?:ed|es|ing)|compared (?:to|with)|beat(?:en|ing)?|as opposed to|ex)\b(?: ?[,:])?{_GAP}{{0,6}} "
     rf"|\b{_CHANGE} (?:it |that |this )?from{_GAP}{{0,3}} |[(] ?(?:was|were) |\b(?:had been|than) (?:about |around )?)$"
 )
 _FROM_LEFT = re.compile(rf"\bfrom{_GAP}{{0,3}} $")
 _TO_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,2} (?:to|->|until) ")
 _NOW_LEFT = re.compile(
-    rf"(?:\b(?:now|currently|current|latest|most recent|most recently|recently|new|newest|updated|today|these days|actually|correction|rather|since then|has since|nowadays|at present)\b,?(?: ?:)?{_GAP}{{0,7}} "
+    rf"(?:\b(?:now|currently|current|latest|most recent|most recently|recently|new|newest|updated|today|these days|actually|correction|rather|since then|has since|nowadays|at present)\b(?: ?[,:])?{_REACH}{{0,7}} "
     rf"|\b{_CHANGE}(?: [^\s,;:()]+){{0,6}} to{_GAP}{{0,3}} |\bbut{_GAP}{{0,5}} |-> ?|\bno , (?:it 's |it is |it's )?|\bwait ,? )$"
 )
 _NOW_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,3} (?:now|currently|instead|these days|today|at the moment|at present|nowadays)\b")

@@ -33,8 +33,12 @@ MAX_ANSWER = 200_000
 """Longer answers are cut to their end before they are read."""
 MAX_DETAILS = 3
 """Further values of the gold's type that an answer may mention beside the one it commits to."""
+TERSE = 4
+"""An abstention of up to this many tokens ("unknown", "I do not know") is one by itself, whatever follows."""
 
 _ATTRIBUTED = re.compile(r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b")
+_GUESS = re.compile(r"\b(?:or|maybe|perhaps|probably|likely|but|guess|estimat\w+|approximately|about)\b")
+_SIDE_ISSUE = re.compile(r"\b(?:when|why|whether|which|how (?:long|often|much)|exact(?:ly)?|specific)\b(?!.*\bhow many\b)")
 _STILL_COMMITS = re.compile(r"\b(?:but|however|likely|probably|perhaps|maybe|i think|i believe|guess|assum\w+|so|therefore|answer|appears|infer\w*)\b")
 
 
@@ -124,9 +128,10 @@ def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
         return _read_abstention(tokens, silent, known)
     found = _mentions(tokens, spec, known)
     if silent:
-        found = _outweigh(tokens, found, silent)
-        if found is None:
-            return Verdict.ABSTAIN
+        standing = _outweigh(tokens, found, silent)
+        if isinstance(standing, Verdict):
+            return standing
+        found = standing
     if not found:
         return None
     return _decide(tokens, found, spec)
@@ -151,36 +156,46 @@ def _abstaining(tokens: Tokens) -> list[tuple[int, int]]:
     return [span for span in _sentences(tokens) if abstains(" ".join(tokens.words[span[0] : span[1]]))]
 
 
-def _outweigh(tokens: Tokens, found: list[Mention], silent: list[tuple[int, int]]) -> list[Mention] | None:
-    """Return the mentions that stand against the abstaining sentences, or None where the answer abstains."""
+def _outweigh(tokens: Tokens, found: list[Mention], silent: list[tuple[int, int]]) -> list[Mention] | Verdict:
+    """Return the mentions that stand against the abstaining sentences, or the verdict where none does."""
     last = silent[-1]
     after = [mention for mention in found if mention.start >= last[1]]
     if after:
-        sentence = next(span for span in _sentences(tokens) if span[0] <= after[0].start < span[1])
-        words = " ".join(tokens.words[sentence[0] : sentence[1]])
-        return None if _ATTRIBUTED.search(words) and not _STILL_COMMITS.search(words) else after
+        words = _sentence_of(tokens, after[0].start)
+        if _STILL_COMMITS.search(words):
+            return after
+        if _ATTRIBUTED.search(words):
+            return Verdict.ABSTAIN
+        return Verdict.HEDGED if last[1] - last[0] <= TERSE else after
     inside = [mention for mention in found if last[0] <= mention.start]
     if inside:
         lead = " ".join(tokens.words[last[0] : inside[0].start])
-        tail = inside if abstains(lead) and _STILL_COMMITS.search(lead) else None
-        if tail:
-            return tail
+        if abstains(lead) and _STILL_COMMITS.search(lead):
+            return inside
+        if abstains(lead) and tokens.at(inside[0].start - 1) == "or":
+            return Verdict.HEDGED
     before = [mention for mention in found if mention.end <= last[0]]
     words = " ".join(tokens.words[last[0] : last[1]])
-    if before and re.search(r"\b(?:when|why|whether|which|how (?:long|often|much)|exact(?:ly)?|specific)\b", words) and not re.search(r"\bhow many\b", words):
-        return before
-    return None
+    return before if before and _SIDE_ISSUE.search(words) else Verdict.ABSTAIN
+
+
+def _sentence_of(tokens: Tokens, i: int) -> str:
+    start, end = next(span for span in _sentences(tokens) if span[0] <= i < span[1])
+    return " ".join(tokens.words[start:end])
 
 
 def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known) -> Verdict | None:
+    """Judge an answer to a question that has none: an abstention counts unless a guess goes with it."""
     if not silent:
         return None
-    last = silent[-1]
-    rest = [span for span in _sentences(tokens) if span[0] >= last[1]]
-    for start, end in rest:
+    for start, end in _sentences(tokens):
+        if start < silent[-1][0]:
+            continue
         words = " ".join(tokens.words[start:end])
+        if start == silent[-1][0] and not _GUESS.search(words):
+            continue
         part = Tokens(tokens.words[start:end], tokens.starts[start:end], tokens.ends[start:end])
-        says = bool(scan(part)) or any(True for _, target in known for _ in _find_target(part, target, None))
+        says = bool(scan(part)) or any(_find_target(part, target, None) for _, target in known)
         if says and not _ATTRIBUTED.search(words):
             return Verdict.HEDGED
     return Verdict.ABSTAIN

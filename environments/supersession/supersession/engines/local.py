@@ -123,7 +123,7 @@ class LocalEngine:
             yield batch
 
     def _generate_batch(self, prompts: list[list[int]], limit: int, temperature: float) -> list[list[int]]:
-        device, pad = self.model.device, self._pad_id
+        device, pad = self.model.device, self.pad_id
         prefix = common_prefix(prompts)
         width = max(len(prompt) for prompt in prompts)
         # Padding goes between the shared prefix and the rest, so that the prefix's keys and values serve every row.
@@ -158,7 +158,7 @@ class LocalEngine:
         return [ids] if isinstance(ids, int) else list(ids)
 
     @property
-    def _pad_id(self) -> int:
+    def pad_id(self) -> int:
         return self.eos_ids[0] if self.tokenizer.pad_token_id is None else int(self.tokenizer.pad_token_id)
 
 

@@ -1,0 +1,184 @@
+"""Train a model's memory: evaluate, warm-start on expert notes, GRPO, evaluate again, and say what changed.
+
+    python training/grpo.py                                        the laptop run: the embedded model on a CPU
+    python training/grpo.py --config training/configs/qwen2.5-3b.toml        the published recipe's model, on a GPU
+    accelerate launch training/grpo.py --config ...                the same on several
+
+The algorithm is GRPO with three departures, each forced by a rollout being several prompts: the advantage belongs to the rollout and is shared by
+its segments; the loss is divided by the sampled tokens of the whole step; groups without spread are dropped and refilled. No KL, no division by the
+group's standard deviation.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from peft import LoraConfig, get_peft_model
+from rich.console import Console
+from transformers.utils import logging as transformers_logging
+from trl import GRPOConfig
+
+from eval.runner import evaluate
+from eval.stats import stage_table
+from supersession.cli import UsageError, provenance, run
+from supersession.engines.local import LocalEngine, load_adapter, load_model
+from supersession.sources import open_source
+from supersession.sources.generator import LEVELS
+from training.collect import Collector
+from training.curriculum import Curriculum
+from training.options import TrainOptions
+from training.progress import MetricsLog, Progress, plot_learning_curve
+from training.sft import warm_start
+from training.trainer import SegmentGRPOTrainer, last_checkpoint
+
+EXAMPLE = "python training/grpo.py --levels 1,2 --steps 60 --out runs/longer"
+
+
+def main(options: TrainOptions) -> None:
+    unknown = sorted(set([*options.levels, options.eval_level]) - set(LEVELS))
+    if unknown:
+        raise UsageError(f"level {unknown[0]} is unknown; choose from {', '.join(map(str, sorted(LEVELS)))}")
+    transformers_logging.disable_progress_bar()
+    console = Console(stderr=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    claim(options)
+    model, tokenizer = load_model(options.model, options.dtype)
+    engine = LocalEngine(model, tokenizer)
+    stages = {"base": evaluate_stage(engine, options, "base")}
+    engine.model = with_adapter(model, options)
+    if options.warm_start_episodes:
+        run_warm_start(engine, options)
+        stages["warm start"] = evaluate_stage(engine, options, "warm-start")
+    if options.steps:
+        run_grpo(engine, options)
+        stages["GRPO"] = evaluate_stage(engine, options, "grpo")
+    if PartialState().is_main_process:
+        report(options, stages, console)
+
+
+def claim(options: TrainOptions) -> None:
+    """Mark the folder as this run's, so that nothing resumes a run with other options. Raises `UsageError` if it is another's."""
+    path = options.out / "config.json"
+    mine = json.loads(options.model_dump_json(exclude={"json_file", "out"}))
+    if path.is_file():
+        theirs = json.loads(path.read_text(encoding="utf-8"))["options"]
+        changed = sorted(name for name in mine if mine[name] != theirs.get(name))
+        if changed:
+            name = changed[0]
+            raise UsageError(f"{options.out} holds a run with {name} = {theirs.get(name)!r}, not {mine[name]!r}; give another --out or that value")
+    elif PartialState().is_main_process:
+        path.write_text(json.dumps({"options": mine, "provenance": provenance()}, indent=2) + "\n", encoding="utf-8")
+
+
+def with_adapter(model: Any, options: TrainOptions) -> Any:
+    """Return the model with the adapter to train: the one given, or a fresh one."""
+    if options.adapter is not None:
+        return load_adapter(model, options.adapter, trainable=True)
+    torch.manual_seed(options.seed)
+    return get_peft_model(model, LoraConfig(r=options.lora_rank, lora_alpha=options.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"))
+
+
+def evaluate_stage(engine: LocalEngine, options: TrainOptions, stage: str) -> list[Any]:
+    """Return the rows of the held-out evaluation of this stage; what an interrupted run has already evaluated is not played again."""
+    if not options.eval_count or not PartialState().is_main_process:
+        return []
+    episodes = open_source(options.eval_split, level=options.eval_level, count=options.eval_count, seed=options.seed, budget=options.budget)
+    return evaluate(engine, episodes, out=options.out / f"eval-{stage}", budget=options.budget, answer_tokens=options.answer_tokens)
+
+
+def run_warm_start(engine: LocalEngine, options: TrainOptions) -> None:
+    """Bring the adapter to the end of the warm start, by training or from disk."""
+    folder = options.out / "warm-start"
+    if not (folder / "done").is_file():
+        count = options.warm_start_episodes
+        per_level = [count // len(options.levels) + (i < count % len(options.levels)) for i in range(len(options.levels))]
+        episodes = [
+            episode
+            for level, share in zip(options.levels, per_level, strict=True)
+            if share
+            for episode in open_source("train", level=level, count=share, seed=options.seed + 1, budget=options.budget, questions=options.questions_per_episode)
+        ]
+        warm_start(
+            engine,
+            episodes,
+            budget=options.budget,
+            learning_rate=options.warm_start_learning_rate,
+            batch_size=options.warm_start_batch,
+            seed=options.seed,
+            out=folder,
+            callbacks=[Progress("warm start"), MetricsLog(options.out / "metrics.jsonl", "warm-start")],
+        )
+        if PartialState().is_main_process:
+            (folder / "done").touch()
+        return
+    engine.model.load_adapter(folder, "default", is_trainable=True)
+
+
+def run_grpo(engine: LocalEngine, options: TrainOptions) -> None:
+    """Train to the last step, from the newest whole checkpoint if there is one, and save the adapter."""
+    folder = options.out / "grpo"
+    curriculum = Curriculum(options.levels, options.seed, options.budget, options.questions_per_episode)
+    collector = Collector(
+        engine,
+        curriculum,
+        groups=options.groups,
+        group_size=options.group_size,
+        budget=options.budget,
+        stale_weight=options.stale_weight,
+        temperature=options.temperature,
+        answer_tokens=options.answer_tokens,
+        refills=options.refills,
+        seed=options.seed,
+    )
+    args = GRPOConfig(
+        output_dir=str(folder),
+        max_steps=options.steps,
+        num_generations=options.group_size,
+        per_device_train_batch_size=options.group_size,
+        gradient_accumulation_steps=1,
+        learning_rate=options.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=2,
+        max_grad_norm=1.0,
+        beta=0.0,
+        loss_type="dapo",
+        scale_rewards="none",
+        temperature=options.temperature,
+        gradient_checkpointing=False,
+        bf16=False,
+        logging_steps=1,
+        save_steps=options.save_steps,
+        save_total_limit=2,
+        report_to="none",
+        disable_tqdm=True,
+        seed=options.seed,
+    )
+    trainer = SegmentGRPOTrainer(
+        collector=collector,
+        micro_batch_tokens=options.micro_batch_tokens,
+        patience=options.patience,
+        model=engine.model,
+        processing_class=engine.tokenizer,
+        args=args,
+        callbacks=[Progress("GRPO"), MetricsLog(options.out / "metrics.jsonl", "grpo")],
+    )
+    checkpoint = last_checkpoint(folder)
+    if checkpoint is not None:
+        trainer.load_stream_state(checkpoint)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
+    if PartialState().is_main_process:
+        engine.model.save_pretrained(options.out / "adapter")
+
+
+def report(options: TrainOptions, stages: dict[str, list[Any]], console: Console) -> None:
+    """Print the table of stages and where everything is; write `summary.json` and the learning curve."""
+    plot_learning_curve(options.out / "metrics.jsonl", options.out / "learning_curve.png")
+    ...
+
+
+if __name__ == "__main__":
+    run(TrainOptions, main, EXAMPLE)

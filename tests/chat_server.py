@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible server on a loopback port, scripted by the test; it runs in a thread, so that other processes can call it too."""
+"""A real OpenAI-compatible server on a loopback port, scripted by the test, in a thread so that other processes can call it too."""
 
 from __future__ import annotations
 

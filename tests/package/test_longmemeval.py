@@ -176,7 +176,7 @@ def test_a_truncated_gzip_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EpisodeError, match="cannot read .*No such file"):
+    with pytest.raises(EpisodeError, match=r"cannot read .*No such file"):
         load_longmemeval(tmp_path / "absent.json")
 
 

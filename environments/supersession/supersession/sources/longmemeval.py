@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import tomllib
+import zlib
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -132,7 +133,7 @@ def _read(path: Path) -> list[Any]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             text = file.read()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise EpisodeError(f"cannot read {path}: {error}") from error
     if not text.strip():
         raise EpisodeError(f"{path} is empty; give a LongMemEval file such as {HUB_FILES['oracle']}")

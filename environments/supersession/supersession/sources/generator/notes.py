@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from supersession.sources.generator.plan import Fact
 
 UNKNOWN = "unknown"
+NOTHING = "(empty)"
+"""What the notes say before any fact was told, as the protocol shows them."""
+
 _ANY_DATE = dt.datetime(2024, 12, 31)
 
 
@@ -45,6 +48,8 @@ def expert_answer(question: Question) -> str:
 
 
 def _fit(facts: Sequence[Fact], dates: Sequence[dt.datetime], before: float, budget: int, dated: bool) -> str:
+    if not facts:
+        return NOTHING
     for with_dates, depth in ((dated, 99), (False, 99), (False, 1), (False, 0)):
         text = "\n".join(_line(fact, dates, before, depth, with_dates) for fact in facts)
         if len(text) <= budget:

@@ -154,7 +154,10 @@ class _Planner:
         changes = draw.between(*knobs.changes)
         retract = self.kind == "abstain" and knobs.chat and fact.attribute.type != "yesno" and draw.chance(0.5)
         needed = min(changes + 1 + retract, self.sessions)
-        when = [session + draw.fraction() for session in sorted(draw.some(range(self.sessions), needed))]
+        chosen = sorted(draw.some(range(self.sessions), needed))
+        if not knobs.chat:
+            chosen[0] = 0  # a short message without any fact would be mere padding
+        when = [session + draw.fraction() for session in chosen]
         if not self._assert(fact, when[0]):
             return False
         last = len(when) - 1 if retract else len(when)

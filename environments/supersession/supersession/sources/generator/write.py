@@ -1,0 +1,160 @@
+"""From a plan to chat sessions: every mention becomes a sentence inside a message about something else."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from supersession.episode import FactEvent, Session, Turn
+from supersession.sources.generator.draw import Draw
+from supersession.sources.generator.grammar import capital
+from supersession.sources.generator.knobs import Knobs
+from supersession.sources.generator.lexicon import Topic, World
+from supersession.sources.generator.plan import Fact, Plan, Said
+from supersession.sources.generator.values import NUMBER_WORDS
+
+_EXCHANGE_CHARS = 330
+"""Length at which a chat turns to its next question, in characters."""
+
+
+@dataclass(slots=True)
+class _Mention:
+    fact: Fact
+    said: Said
+
+
+def draw_dates(draw: Draw, sessions: int) -> list[dt.datetime]:
+    """Return one date per session, each at least a day after the one before, all between 2021 and 2025."""
+    day = dt.datetime(2021, 1, 4) + dt.timedelta(days=draw.below(1500))
+    dates = []
+    for _ in range(sessions):
+        dates.append(day + dt.timedelta(minutes=draw.between(7 * 60, 22 * 60 + 30)))
+        day += dt.timedelta(days=draw.between(2, 24))
+    return dates
+
+
+def write_sessions(
+    draw: Draw, world: World, knobs: Knobs, plan: Plan, dates: Sequence[dt.datetime]
+) -> tuple[list[Session], list[FactEvent]]:
+    """Return the sessions and the timeline that says at which turn of which session each mention stands."""
+    mentions = sorted((_Mention(fact, said) for fact in plan.facts for said in fact.said), key=lambda mention: mention.said.at)
+    writer = _Writer(draw, world, knobs)
+    sessions = []
+    for number, date in enumerate(dates):
+        here = [mention for mention in mentions if mention.said.session == number]
+        turns = writer.chat(here) if knobs.chat else writer.message(here)
+        sessions.append(Session.model_construct(date=date, turns=tuple(turns)))
+    return sessions, writer.timeline
+
+
+class _Writer:
+    def __init__(self, draw: Draw, world: World, knobs: Knobs) -> None:
+        self.draw, self.world, self.knobs = draw, world, knobs
+        self.known: set[str] = set()
+        self.timeline: list[FactEvent] = []
+
+    def message(self, mentions: Sequence[_Mention]) -> list[Turn]:
+        """Return a short session: one message, and sometimes an answer to it."""
+        draw = self.draw
+        low, high = self.knobs.chars
+        parts = [capital(self._sentence(mention, turn=0)) for mention in mentions]
+        domain = mentions[0].fact.attribute.domain if mentions else draw.pick(list(self.world.asks))
+        length = sum(map(len, parts)) + len(parts)
+        asks = draw.shuffled(self.world.asks[domain])
+        asked = False
+        while asks and (length < low or not asked):
+            request = asks.pop()
+            if length + len(request) > high and length >= low:
+                break
+            parts.append(request)
+            length += len(request) + 1
+            asked = True
+        turns = [_turn("user", " ".join(parts))]
+        if draw.chance(self.knobs.replies):
+            answer = draw.pick(self.world.words["ack"])
+            if asked and length + len(answer) + 30 < high:
+                answer = f"{answer} {draw.pick(self.world.replies[domain])}"
+            turns.append(_turn("assistant", answer))
+        return turns
+
+    def chat(self, mentions: Sequence[_Mention]) -> list[Turn]:
+        """Return a dialogue about side topics, as long as the knobs ask, with the mentions spread over the user's turns."""
+        draw = self.draw
+        target = draw.between(*self.knobs.chars)
+        exchanges = max(1, round(target / _EXCHANGE_CHARS))
+        places = sorted(draw.below(exchanges) for _ in mentions)
+        topics = draw.some(self.world.topics, min(exchanges, len(self.world.topics)))
+        turns: list[Turn] = []
+        length = 0
+        for number in range(exchanges):
+            topic = topics[number % len(topics)]
+            a, b = draw.pick(topic.a), draw.pick(topic.b)
+            here = [mention for mention, place in zip(mentions, places, strict=True) if place == number]
+            user = self._user_turn(here, topic, a, b, turn=len(turns))
+            turns.append(_turn("user", user))
+            length += len(user)
+            reply = self._reply(topic, a, b, round(target * (number + 1) / exchanges) - length)
+            turns.append(_turn("assistant", reply))
+            length += len(reply)
+        return turns
+
+    def _user_turn(self, mentions: Sequence[_Mention], topic: Topic, a: str, b: str, turn: int) -> str:
+        """Weave the mentions into a message about a side topic: before it, after its opening, or at the end."""
+        draw, words = self.draw, self.world.words
+        opening = capital(draw.pick(topic.open).format(a=a, b=b))
+        request = capital(draw.pick(topic.ask).format(a=a, b=b))
+        parts = [opening, request] if turn == 0 or draw.chance(0.6) else [f"{draw.pick(words['thanks'])} {opening}", request]
+        place = draw.below(3)
+        told = []
+        for number, mention in enumerate(mentions):
+            sentence = self._sentence(mention, turn)
+            connected = (place > 0 or number > 0) and draw.chance(0.6)
+            told.append(draw.pick(words["connect"]) + sentence if connected else capital(sentence))
+        return " ".join([*parts[:place], *told, *parts[place:]])
+
+    def _reply(self, topic: Topic, a: str, b: str, length: int) -> str:
+        draw = self.draw
+        parts = [draw.pick(self.world.words["answer_open"])] if draw.chance(0.4) else []
+        written = sum(map(len, parts))
+        for tip in draw.shuffled(topic.tip):
+            if written and written + len(tip) > length:
+                break
+            parts.append(capital(tip.format(a=a, b=b)))
+            written += len(parts[-1]) + 1
+        return " ".join(parts)
+
+    def _sentence(self, mention: _Mention, turn: int) -> str:
+        """Tell one mention, and record it in the timeline."""
+        fact, said = mention.fact, mention.said
+        self.timeline.append(
+            FactEvent.model_construct(session=said.session, turn=turn, key=fact.key, kind=said.kind, by="user", value=said.value)
+        )
+        draw, attribute, person = self.draw, fact.attribute, fact.person
+        voice = person.voice if person else "I"
+        name = person.name if person else ""
+        slots = {"name": name, "scope": fact.scope, "v": said.value or "", "old": said.old}
+        if said.kind == "increment":
+            step = abs(int(said.value or 0))
+            slots["d"] = NUMBER_WORDS[step]
+        if said.form in self.world.frames:
+            slots["noun"] = attribute.noun.render(voice, **slots)
+            slots["ing"] = attribute.ing.render(voice, **slots)
+            slots["gossip"] = self._gossip(name)
+            template = draw.pick(self.world.frames[said.form])
+        else:
+            template = draw.pick(attribute.forms(said.form, third=person is not None))
+        text = template.render(voice, **slots)
+        if person and self.knobs.introduce and name not in self.known:
+            self.known.add(name)
+            text = text.replace(name, f"{person.relation} {name}", 1)
+        return text
+
+    def _gossip(self, name: str) -> str:
+        """Return somebody who is wrong about a fact, other than the one whom it is about."""
+        person = self.draw.pick([person for person in self.world.people if person.name != name])
+        return f"{person.relation} {person.name}"
+
+
+def _turn(role: str, content: str) -> Turn:
+    return Turn.model_construct(role=role, content=content)

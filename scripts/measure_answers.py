@@ -20,6 +20,7 @@ from pydantic_settings import CliPositionalArg
 from supersession.answers import Verdict, verdict
 from supersession.answers.spec import spec_of
 from supersession.cli import Options, UsageError, provenance, run
+from supersession.sources.longmemeval import labels
 
 EXAMPLE = "python scripts/measure_answers.py judged_answers.jsonl --json agreement.json"
 NEEDED = ("question", "gold", "answer", "reviewed")
@@ -82,9 +83,11 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def judge(row: dict[str, Any]) -> Judged:
-    """Return our verdict on one row."""
-    previous = row.get("previous")
-    stale = [str(previous)] if previous else []
+    """Return our verdict on one row; where the question asks for the value before, the one that followed it comes from our reviewed table."""
+    stale = [str(row["previous"])] if row.get("previous") else []
+    label = labels().get(str(row.get("question_id")))
+    if label and label.kind == "previous" and label.current:
+        stale.append(label.current)
     return Judged(row, verdict(str(row["answer"]), str(row["gold"]), stale, question=row["question"]))
 
 

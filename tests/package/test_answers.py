@@ -95,7 +95,7 @@ def test_typed_values(gold: str, same: list[str], different: list[str]) -> None:
         ("$40", STALE),
         ("$40, now $45", CURRENT),
         ("$40 or $45", HEDGED),
-        ("$40-$45", OTHER),
+        ("$40-$45", HEDGED),
         ("Not $45", OTHER),
         ("It was $40, not $45", STALE),
         ("$41, $42, $43, $44, $45, $46", HEDGED),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from supersession.answers.text import Tokens, sentences
+
 _KNOW = r"(?:know|recall|remember|have|see|find|possess)"
 _SAY = r"(?:mention|tell|told|provide|say|said|specif|state|contain|include|give|given|share|record|indicat|discuss|reveal|clarif|confirm|note|cover|list)"
 _ABSTAIN = re.compile(
@@ -22,8 +24,50 @@ _BOILERPLATE = re.compile(
 _WHOLE = frozenset(("empty", "none", "no answer", "nothing", "not stated", "no info", "not given", "null", "idk", "unanswerable", "?"))
 
 
+_ATTRIBUTED = re.compile(r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b")
+_COMMITS = re.compile(r"\b(?:but|however|likely|probably|perhaps|maybe|i think|i believe|guess|assum\w+|so|therefore|answer|appears)\b")
+_GUESS = re.compile(r"\b(?:or|maybe|perhaps|probably|likely|but|guess|estimat\w+|approximately|about)\b")
+_SIDE_ISSUE = re.compile(r"\b(?:when|why|whether|which|how (?:long|often|much)|exact(?:ly)?|specific)\b(?!.*\bhow many\b)")
+_ASIDE = re.compile(r"\(([^()]{0,300})\)")
+
+
 def abstains(sentence: str) -> bool:
     """Say whether one lower-case sentence says that its writer does not know."""
     if sentence.strip(" .!*\"'") in _WHOLE:
         return True
     return bool(_ABSTAIN.search(sentence)) and not _BOILERPLATE.search(sentence)
+
+
+def silent_sentences(tokens: Tokens) -> list[tuple[int, int]]:
+    """Return the token ranges of the sentences that abstain."""
+    return [span for span in sentences(tokens) if abstains(" ".join(tokens.words[span[0] : span[1]]))]
+
+
+def reports(sentence: str) -> bool:
+    """Say whether a sentence only reports what was said, without answering and without drawing a conclusion."""
+    return bool(_ATTRIBUTED.search(sentence)) and not _COMMITS.search(sentence)
+
+
+def commits_after(sentence: str, past_abstention: bool = False) -> bool:
+    """Say whether a sentence goes on to answer all the same ("but", "likely"); with `past_abstention`, after the words that abstain."""
+    if past_abstention:
+        words = _ABSTAIN.search(sentence)
+        sentence = sentence[words.end() :] if words else sentence
+    return bool(_COMMITS.search(sentence))
+
+
+def with_guess(sentence: str) -> bool:
+    """Say whether an abstaining sentence may hold a guess beside it."""
+    return bool(_GUESS.search(sentence))
+
+
+def side_issue(sentence: str) -> bool:
+    """Say whether a sentence leaves open something else than a count: when, why, how exactly."""
+    return bool(_SIDE_ISSUE.search(sentence))
+
+
+def drop_silent_asides(text: str) -> str:
+    """Return `text` without parentheses that only say that something was not mentioned."""
+    if "(" not in text:
+        return text
+    return _ASIDE.sub(lambda aside: " " if abstains(aside.group(1).lower()) else aside.group(), text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from supersession.answers.scan import Found
+from supersession.answers.moments import Found
 from supersession.answers.text import SENTENCE_ENDS, STOP_WORDS, Tokens, content, stem
 from supersession.answers.values import Value
 

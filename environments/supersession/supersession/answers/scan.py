@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from supersession.answers.moments import MONTHS, WEEKDAYS, Found, read_clock, read_digit_date, read_month_first, read_spoken_time
 from supersession.answers.numerals import NUMBER_WORDS, read_number
 from supersession.answers.text import STOP_WORDS, Tokens, stem
 from supersession.answers.values import DAY, HOUR, MINUTE, MONTH, SECOND, WEEK, YEAR, Value
@@ -37,33 +35,13 @@ _RATES = {
     "hourly": 1 / HOUR,
 }
 _TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), start=1
-    )
-}
-_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_WEEKDAYS = {name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
-_WEEKDAYS |= {name[:3]: number for name, number in _WEEKDAYS.items() if name[:3] not in ("sat", "sun")} | {"tues": 1, "thurs": 3, "thur": 3, "weds": 2}
-_WEEKDAYS |= {name + "s": number for name, number in _WEEKDAYS.items()}
 _SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
 _CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "pound": "£", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
-_HALF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _OVER = frozenset(("over", "above", "exceeding"))
 _UNDER = frozenset(("under", "below"))
-_DOTTED_CLOCK = re.compile(r"(?:1?\d|2[0-3])\.[0-5]\d")
+_NO_NOUNS = frozenset("before after previously initially originally formerly earlier later until because since during while again not no ago today more less only instead".split())
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
-_STARTERS = frozenset(NUMBER_WORDS | set(_RATES) | set(_TIMES) | set(_MONTHS) | set(_WEEKDAYS) | set(_SIGNS) | {"every", "each", "noon", "midnight", "quarter", "bi"})
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A value between the tokens `start` and `end`."""
-
-    start: int
-    end: int
-    value: Value
+_STARTERS = frozenset(NUMBER_WORDS | set(_RATES) | set(_TIMES) | set(MONTHS) | set(WEEKDAYS) | set(_SIGNS) | {"every", "each", "noon", "midnight", "quarter", "bi"})
 
 
 def scan(tokens: Tokens) -> list[Found]:
@@ -96,17 +74,17 @@ def _read(tokens: Tokens, i: int) -> Found | None:
         return _every(tokens, i)
     if word in _TIMES:
         return _rate(tokens, i + 1, (_TIMES[word], _TIMES[word]), i) or Found(i, i + 1, Value("number", _TIMES[word], _TIMES[word]))
-    if word in _WEEKDAYS:
-        return Found(i, i + 1, Value("weekday", _WEEKDAYS[word], _WEEKDAYS[word]))
-    if word in _MONTHS:
-        return _month_first(tokens, i)
+    if word in WEEKDAYS:
+        return Found(i, i + 1, Value("weekday", WEEKDAYS[word], WEEKDAYS[word]))
+    if word in MONTHS:
+        return read_month_first(tokens, i)
     if word in ("noon", "midnight"):
         return Found(i, i + 1, Value("time", 0.0, 0.0, "pm" if word == "noon" else "am"))
     if word[0].isdigit():
-        hit = _date_in_digits(tokens, i) or _clock(tokens, i)
+        hit = read_digit_date(tokens, i) or read_clock(tokens, i)
         if hit is not None:
             return hit
-    return _spoken_time(tokens, i) or _phrase_duration(tokens, i) or _counted(tokens, i)
+    return read_spoken_time(tokens, i) or _phrase_duration(tokens, i) or _counted(tokens, i)
 
 
 def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
@@ -138,8 +116,8 @@ def _every(tokens: Tokens, i: int) -> Found | None:
     if period in _PERIODS and step > 0:
         rate = 1 / (step * _PERIODS[period])
         return Found(i, j + 1, Value("frequency", rate, rate, count=(1, 1)))
-    if tokens.at(j) in _WEEKDAYS and step > 0:
-        day = float(_WEEKDAYS[tokens.at(j)])
+    if tokens.at(j) in WEEKDAYS and step > 0:
+        day = float(WEEKDAYS[tokens.at(j)])
         return Found(i, j + 1, Value("frequency", 1 / (step * WEEK), 1 / (step * WEEK), count=(1, 1), pair=(day, day)))
     return None
 
@@ -156,124 +134,6 @@ def _rate(tokens: Tokens, j: int, count: tuple[float, float], i: int) -> Found |
             return None
         rate = inner.value.low
         return Found(i, inner.end, Value("frequency", count[0] * rate, count[1] * rate, count=count))
-    return None
-
-
-def _month_first(tokens: Tokens, i: int) -> Found | None:
-    """Read "May 25, 2023", "May 2023", "in May"; a bare "may" or "march" that could be a verb is no date."""
-    month, j = _MONTHS[tokens.words[i]], i + 1
-    if tokens.at(j) == "." and tokens.at(j + 1)[:1].isdigit():
-        j += 1
-    day = year = 0
-    number = tokens.at(j)
-    if number.isdigit() and 1 <= int(number[:4]) <= 31 and len(number) <= 2:
-        day, j = int(number), j + 1
-        if tokens.at(j) in ("st", "nd", "rd", "th") and tokens.glued(j):
-            j += 1
-        comma = tokens.at(j) == ","
-        if _is_year(tokens.at(j + comma)):
-            year, j = int(tokens.at(j + comma)), j + comma + 1
-    elif _is_year(number):
-        year, j = int(number), j + 1
-    elif tokens.words[i] in ("may", "march", "mar", "dec", "sep", "jan") and tokens.at(i - 1) not in ("in", "since", "until", "last", "of", ""):
-        return None
-    return Found(i, j, Value("date", date=(year, month, day)))
-
-
-def _date_in_digits(tokens: Tokens, i: int) -> Found | None:
-    """Read "2023/05/30", "2023-05-30", "5/30/2023", "5/30", "25 May 2023", "25th of May"."""
-    word = tokens.words[i]
-    sign = tokens.at(i + 1)
-    if sign in ("/", "-") and tokens.at(i + 2).isdigit() and tokens.glued(i + 1) and tokens.glued(i + 2):
-        a, b = word, tokens.at(i + 2)
-        c = tokens.at(i + 4) if tokens.at(i + 3) == sign and tokens.glued(i + 4) and tokens.at(i + 4).isdigit() else ""
-        if _is_year(a) and c and len(b) <= 2 and len(c) <= 2:
-            return Found(i, i + 5, Value("date", date=(int(a), int(b), int(c))))
-        if c and len(a) <= 2 and len(b) <= 2 and (_is_year(c) or len(c) == 2) and a.isdigit():
-            return Found(i, i + 5, Value("date", date=(int(c) if len(c) == 4 else 2000 + int(c), int(a), int(b))))
-        return None
-    if not word.isdigit() or len(word) > 2:
-        return None
-    j = i + 1
-    if tokens.at(j) in ("st", "nd", "rd", "th") and tokens.glued(j):
-        j += 1
-    if tokens.at(j) == "of":
-        j += 1
-    if tokens.at(j) in _MONTHS and (tokens.at(j) not in ("may", "march") or j > i + 1 or _is_year(tokens.at(j + 1)) or not tokens.at(j + 1).isalpha()):
-        month, j = _MONTHS[tokens.at(j)], j + 1
-        comma = tokens.at(j) == ","
-        year = int(tokens.at(j + comma)) if _is_year(tokens.at(j + comma)) else 0
-        return Found(i, j + comma + 1 if year else j, Value("date", date=(year, month, int(word))))
-    return None
-
-
-def _is_year(word: str) -> bool:
-    return len(word) == 4 and word.isdigit() and "1900" <= word <= "2100"
-
-
-def _clock(tokens: Tokens, i: int) -> Found | None:
-    """Read "7:30", "7:30 pm", "19:30", "7 am", "7 o'clock", "1:05:30" and, as a ratio, "1:5"."""
-    word = tokens.words[i]
-    if _DOTTED_CLOCK.fullmatch(word) and tokens.at(i + 1) in ("am", "pm"):
-        return Found(i, i + 2, _time_of(int(word[:-3]), int(word[-2:]), tokens.at(i + 1)))
-    if not word.isdigit() or len(word) > 4:
-        return None
-    hour = int(word)
-    if tokens.at(i + 1) == ":" and tokens.glued(i + 1) and tokens.at(i + 2).isdigit() and tokens.glued(i + 2):
-        text, j = tokens.at(i + 2), i + 3
-        if len(text) != 2 or int(text) > 59:
-            return Found(i, j, Value("ratio", pair=(float(hour), float(text[:9]))))
-        if tokens.at(j) == ":" and len(tokens.at(j + 1)) == 2 and tokens.at(j + 1).isdigit():
-            seconds = hour * HOUR + int(text) * MINUTE + int(tokens.at(j + 1))
-            return Found(i, j + 2, Value("duration", seconds, seconds))
-        half, j = _half_day(tokens, j)
-        return Found(i, j, _time_of(hour, int(text), half))
-    if 1 <= hour <= 12:
-        half, j = _half_day(tokens, i + 1)
-        if half or tokens.at(i + 1) == "o'clock":
-            return Found(i, max(j, i + 2), _time_of(hour, 0, half))
-    return None
-
-
-def _half_day(tokens: Tokens, j: int) -> tuple[str, int]:
-    if tokens.at(j) == "o'clock":
-        j += 1
-    if tokens.at(j) in ("am", "pm"):
-        return tokens.at(j), j + 1
-    if tokens.at(j) == "in" and tokens.at(j + 1) == "the" and tokens.at(j + 2) in _HALF_DAY:
-        return _HALF_DAY[tokens.at(j + 2)], j + 3
-    return "", j
-
-
-def _time_of(hour: int, minute: int, half: str) -> Value:
-    if not half and hour != 12 and (hour > 12 or hour == 0):
-        half = "pm" if hour > 12 else "am"
-    minutes = float(hour % 12 * 60 + minute) if hour < 24 else float(hour * 60 + minute)
-    return Value("time", minutes, minutes, half, pair=(float(hour), float(minute)))
-
-
-def _spoken_time(tokens: Tokens, i: int) -> Found | None:
-    """Read "half past seven", "quarter to eight", "seven thirty", "seven o'clock", "seven am"."""
-    word = tokens.words[i]
-    if word in ("half", "quarter") and tokens.at(i + 1) in ("past", "to", "after"):
-        hour = read_number(tokens, i + 2)
-        if hour is not None and 1 <= hour[0] <= 12:
-            back = tokens.at(i + 1) == "to"
-            minute = 30 if word == "half" else 15
-            half, j = _half_day(tokens, hour[1])
-            return Found(i, j, _time_of(int(hour[0]) - back or 12, 60 - minute if back else minute, half))
-    if not word.isalpha():
-        return None
-    hour = read_number(tokens, i)
-    if hour is None or hour[0] > 12 or hour[0] < 1:
-        return None
-    minutes = read_number(tokens, hour[1]) if tokens.at(hour[1]).isalpha() else None
-    if minutes is not None and minutes[0] in (15, 20, 30, 40, 45, 50) and minutes[1] == hour[1] + 1:
-        half, j = _half_day(tokens, minutes[1])
-        return Found(i, j, _time_of(int(hour[0]), int(minutes[0]), half))
-    half, j = _half_day(tokens, hour[1])
-    if half or tokens.at(hour[1]) == "o'clock":
-        return Found(i, j, _time_of(int(hour[0]), 0, half))
     return None
 
 
@@ -403,7 +263,7 @@ def noun_stems(tokens: Tokens, j: int, limit: int = 4) -> list[str]:
     """Return the stems of the words right after token `j - 1`, up to the first sign or stop word: what a number counts."""
     stems = []
     for word in tokens.words[j : j + limit]:
-        if not word[0].isalpha() or word in STOP_WORDS:
+        if not word[0].isalpha() or word in STOP_WORDS or word in _NO_NOUNS:
             break
         stems.append(stem(word))
     return stems

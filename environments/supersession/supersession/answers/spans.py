@@ -11,6 +11,8 @@ REACH = 1500
 SHORT = 320
 """Answers up to this many characters, in one paragraph, are conclusions as a whole."""
 MAX_MARKED = 8
+MAX_CONCLUSION = 700
+"""A marker ("Answer:") that more than this follows opens a reasoning, not a conclusion."""
 
 _THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$|```", re.MULTILINE)
@@ -89,6 +91,8 @@ def _marked(text: str) -> list[Passage]:
     if not ends:
         return []
     ends = ends[-MAX_MARKED:]
+    if len(text) - ends[-1] > MAX_CONCLUSION and not final:
+        return []
     texts = []
     for k, end in enumerate(ends):
         if k + 1 < len(ends):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from supersession.answers.direction import direction_nouns, read_direction
 from supersession.answers.names import Name, read_name
-from supersession.answers.scan import noun_stems, scan
+from supersession.answers.scan import scan
 from supersession.answers.text import content, normalise, tokenise
 from supersession.answers.values import Kind, Value
 from supersession.episode import NOT_STATED, ValueType
@@ -191,11 +191,3 @@ def _is_list(text: str) -> bool:
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", text) if item.strip()] or [text]
-
-
-def counts_asked(nouns: frozenset[str], words_after: list[str]) -> bool:
-    """Say whether a number followed by these stems counts what the question counts."""
-    return not words_after or bool(nouns & set(words_after))
-
-
-__all__ = ["Spec", "Target", "counts_asked", "infer_kind", "noun_stems", "spec_of", "target_of"]

@@ -1,4 +1,4 @@
-"""How a text stands to a value that it mentions: asserted, as history, as new, denied, or one of several alternatives."""
+"""How a text stands to a value that it mentions: asserted, as history, as new, denied, or as commentary."""
 
 from __future__ import annotations
 
@@ -14,68 +14,108 @@ class Stance(Enum):
     PAST = "past"
     WEAK_PAST = "weak past"
     """History beside another value ("7:30 before the change"), an ordinary statement where it stands alone."""
+    ASIDE = "aside"
+    """Commentary: a sentence in parentheses after another one."""
     DENIED = "denied"
 
 
-_CHANGE = r"(?:up|down|away|changed|moved|switched|went|gone|going|increased|decreased|rose|risen|raised|dropped|fell|improved|upgraded|grew|grown|cut|reduced|lowered|updated|shifted|relocated|transitioned|progressed|increase|decrease|change|move|switch|upgrade|improvement)"
-# The run of words between a cue and its value stays inside one clause.
-_GAP = r"(?: (?!but |now |and |currently |is |are )[^\s,;:()]+)"
-_REACH = r"(?: (?!but )[^\s,;:()]+)"
-_DENIED_LEFT = re.compile(
-    rf"(?:\bnot|n't|\bnever|\bno longer|\brather than|\binstead of|\bother than|\bneither|\bnor|\bwithout|\bnot counting|\bdoesnt|\bdont|\bisnt)"
-    rf"(?! only| just| sure){_GAP}{{0,4}} $"
+_REACH_TOKENS = 12
+_QUIET = frozenset(("*", '"', "_", "`", "$"))
+
+# Cues are matched on the words of one sentence, joined by single spaces, each sign a word of its own; the bounded runs below keep the
+# time linear. A run never leaves its clause.
+_WORD = r"(?: [^\s,;:()]+)"
+_RUN = r"(?: (?!but )[^\s,;:()]+)"
+_SAME_STATEMENT = r"(?: (?!but |now |and |currently |is |are )[^\s,;:()]+)"
+_CHANGED = (
+    r"(?:up|down|away|changed?|moved?|switch(?:ed)?|went|gone|going|increased?|decreased?|rose|risen|raised|dropped|fell|improve[d]?|upgraded?|grew|grown"
+    r"|cut|reduced|lowered|updated|shifted|relocated|transitioned|progressed|improvement)"
 )
-_PAST_LEFT = re.compile(
-    rf"(?:\b(?:previously|formerly|originally|initially|earlier|before|prior|at first|in the past|used to|former|previous|old|outdated|older|"
-    rf"started (?:out )?(?:with|at|as)|began (?:with|at)|starting (?:from|at|with)|replac(?:ed|es|ing)|compared (?:to|with)|beat(?:en|ing)?|as opposed to|ex)\b(?: ?[,:])?{_GAP}{{0,6}} "
-    rf"|\b{_CHANGE} (?:it |that |this )?from{_GAP}{{0,3}} |[(] ?(?:was|were) |\b(?:had been|than) (?:about |around )?)$"
+
+_DENIED = re.compile(
+    rf"(?:\b(?:not|never|no longer|rather than|instead of|other than|except|neither|nor|without|isnt|dont|doesnt)|n't)(?! only| just| sure){_SAME_STATEMENT}{{0,4}} $"
 )
-_FROM_LEFT = re.compile(rf"\bfrom{_GAP}{{0,3}} $")
-_TO_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,2} (?:to|->|until) ")
-_NOW_LEFT = re.compile(
-    rf"(?:\b(?:now|currently|current|latest|most recent|most recently|recently|new|newest|updated|today|these days|actually|correction|rather|since then|has since|nowadays|at present)\b(?: ?[,:])?{_REACH}{{0,7}} "
-    rf"|\b{_CHANGE}(?: [^\s,;:()]+){{0,6}} to{_GAP}{{0,3}} |\bbut{_GAP}{{0,5}} |-> ?|\bno , (?:it 's |it is |it's )?|\bwait ,? )$"
+_PAST = re.compile(
+    "(?:"
+    + "|".join(
+        (
+            rf"\b(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|prior|at first|in the past|used to|old|older|outdated|ex)\b(?: ?[,:])?{_SAME_STATEMENT}{{0,8}} ",
+            rf"\b(?:started|began|starting)(?: out| off)? (?:with|at|as|from){_SAME_STATEMENT}{{0,4}} ",
+            rf"\b(?:replac(?:ed|es|ing)|beat(?:en|ing)?|compared (?:to|with)|as opposed to){_SAME_STATEMENT}{{0,4}} ",
+            rf"\bbefore(?: that| this| then| it)?(?: [,:])?(?: it)?(?: was| were)?(?: about| around)? ",
+            rf"\b{_CHANGED}(?: it| that| this)? from{_SAME_STATEMENT}{{0,3}} ",
+            r"[(] ?(?:was|were) ",
+            r"\b(?:had been|than)(?: about| around)? ",
+            r"\b(?:was|past) ?[:=] ",
+        )
+    )
+    + ")$"
 )
-_NOW_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,3} (?:now|currently|instead|these days|today|at the moment|at present|nowadays)\b")
-_PAST_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,3} (?:previously|earlier|originally|initially|formerly|no longer|in the past|at first|in the beginning)\b")
-_WEAK_PAST_RIGHT = re.compile(r"^(?: [^\s,;:()]+){0,4} (?:before|until|prior to|when you (?:first )?started)\b| ?->")
-_LABEL_LEFT = re.compile(r"\b(?:was|old|before|previous|past|prior|ex|previously|formerly|earlier) ?[:=] $")
+_NOW = re.compile(
+    "(?:"
+    + "|".join(
+        (
+            r"\b(?:now|currently|current|latest|most recent(?:ly)?|recently|new|newest|updated|today|these days|nowadays|actually|correction|since then|has since|at present)\b"
+            rf"(?: ?[,:])?{_RUN}{{0,7}} ",
+            rf"\b{_CHANGED}{_WORD}{{0,6}} to{_SAME_STATEMENT}{{0,3}} ",
+            rf"\bbefore(?! that\b| this\b| then\b| it\b){_RUN}{{1,7}} ",
+            rf"\bbut{_SAME_STATEMENT}{{0,5}} ",
+            rf"\b(?:brings?|bringing|brought)(?: it| that| the total| the count)? to{_SAME_STATEMENT}{{0,2}} ",
+            rf"\btotal ?[:=]?{_SAME_STATEMENT}{{0,2}} ",
+            r"-> ",
+            r"\b(?:no|wait) ,(?: it 's| it is| it's)? ",
+        )
+    )
+    + ")$"
+)
+_FROM = re.compile(rf"\bfrom{_SAME_STATEMENT}{{0,3}} $")
+_FOLLOWED_BY_TO = re.compile(rf"^{_WORD}{{0,2}} (?:to|->|until) ")
+_NOW_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:now|currently|instead|these days|today|at the moment|at present|nowadays)\b")
+_PAST_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:previously|earlier|originally|initially|formerly|no longer|in the past|at first|in the beginning)\b")
+_WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ ->")
 
 
 def stance_of(tokens: Tokens, start: int, end: int) -> Stance:
     """Return how the sentence around the tokens `start`..`end` stands to what they say."""
     left, right = _around(tokens, start, end)
-    if left and _DENIED_LEFT.search(left):
+    if _DENIED.search(left):
         return Stance.DENIED
-    past = left and (_PAST_LEFT.search(left) or _LABEL_LEFT.search(left))
-    now = left and _NOW_LEFT.search(left)
+    if _in_aside(tokens, start):
+        return Stance.ASIDE
+    past, now = _PAST.search(left), _NOW.search(left)
     if past and now:
         # The nearer cue decides: "previously 4 but now 5", "now 5, previously 4".
         return Stance.PAST if past.start() > now.start() else Stance.NOW
-    if past:
+    if past or (_FROM.search(left) and _FOLLOWED_BY_TO.match(right)):
         return Stance.PAST
-    if right:
-        if left and _FROM_LEFT.search(left) and _TO_RIGHT.match(right):
-            return Stance.PAST
-        if _NOW_RIGHT.match(right):
-            return Stance.NOW
-        if not now and _PAST_RIGHT.match(right):
-            return Stance.PAST
-        if not now and _WEAK_PAST_RIGHT.match(right):
-            return Stance.WEAK_PAST
-    return Stance.NOW if now else Stance.PLAIN
+    if _NOW_AFTER.match(right):
+        return Stance.NOW
+    if now:
+        return Stance.NOW
+    if _PAST_AFTER.match(right):
+        return Stance.PAST
+    return Stance.WEAK_PAST if _WEAK_PAST_AFTER.match(right) else Stance.PLAIN
 
 
-def _around(tokens: Tokens, start: int, end: int, reach: int = 10) -> tuple[str, str]:
-    """Return the words before and after, each with single spaces, inside the sentence."""
+def _around(tokens: Tokens, start: int, end: int) -> tuple[str, str]:
+    """Return the words before and after inside the sentence, as "a b " and " c d"."""
     words = tokens.words
     i = start
-    while i > 0 and start - i < reach and words[i - 1] not in SENTENCE_ENDS:
+    while i > 0 and start - i < _REACH_TOKENS and words[i - 1] not in SENTENCE_ENDS:
         i -= 1
     j = end
-    while j < len(words) and j - end < reach and words[j] not in SENTENCE_ENDS:
+    while j < len(words) and j - end < _REACH_TOKENS and words[j] not in SENTENCE_ENDS:
         j += 1
-    quiet = ("*", '"', "_", "`", "$")
-    left = " ".join(word for word in words[i:start] if word not in quiet)
-    right = " ".join(word for word in words[end:j] if word not in quiet)
-    return left + " " if left else "", " " + right if right else ""
+    left = "".join(word + " " for word in words[i:start] if word not in _QUIET)
+    right = "".join(" " + word for word in words[end:j] if word not in _QUIET)
+    return left, right
+
+
+def _in_aside(tokens: Tokens, start: int, reach: int = 40) -> bool:
+    """Say whether the token stands in parentheses that open a sentence of their own."""
+    for i in range(start - 1, max(-1, start - reach), -1):
+        if tokens.words[i] == ")":
+            return False
+        if tokens.words[i] == "(":
+            return i > 0 and tokens.words[i - 1] in SENTENCE_ENDS
+    return False

@@ -71,3 +71,16 @@ def tokenise(text: str) -> Tokens:
 def content(text: str) -> list[str]:
     """Return the stems of the words and numbers of normalised `text` that carry meaning, in order."""
     return [stem(word) for word in tokenise(text).words if word[0].isalnum() and word not in STOP_WORDS]
+
+
+def sentences(tokens: Tokens) -> list[tuple[int, int]]:
+    """Return the token ranges of the sentences and lines of a text."""
+    spans, start = [], 0
+    for i, word in enumerate(tokens.words):
+        if word in SENTENCE_ENDS:
+            if i > start:
+                spans.append((start, i))
+            start = i + 1
+    if start < len(tokens):
+        spans.append((start, len(tokens)))
+    return spans

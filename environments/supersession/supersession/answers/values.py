@@ -50,7 +50,7 @@ def same(wanted: Value, found: Value) -> bool:
     if wanted.kind == "ratio":
         return found.pair == wanted.pair
     if {wanted.kind, found.kind} == {"duration", "time"}:
-        return found.pair is not None and _clock_is_duration(wanted, found)
+        return _clock_is_duration(wanted, found)
     if wanted.kind == "weekday" and found.kind == "frequency":
         return found.pair is not None and found.pair[0] == wanted.low
     return False

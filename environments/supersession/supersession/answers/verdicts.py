@@ -1,21 +1,18 @@
-"""The verdict: what an answer commits to, compared with what is right and what used to be."""
+"""The verdict: what an answer commits to, compared with what is right and with what used to be."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
-from supersession.answers.abstention import abstains
-from supersession.answers.direction import scan_directions, scan_yes_no
-from supersession.answers.names import find_name, outline
-from supersession.answers.scan import Found, noun_stems, scan
+from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
+from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
+from supersession.answers.scan import scan
 from supersession.answers.spans import Passage, passages
-from supersession.answers.spec import Spec, Target, spec_of, target_of
+from supersession.answers.spec import Spec, spec_of
 from supersession.answers.stance import Stance, stance_of
-from supersession.answers.text import SENTENCE_ENDS, Tokens, content, normalise, tokenise
-from supersession.answers.values import Value, same
+from supersession.answers.text import Tokens, normalise, sentences, tokenise
 from supersession.episode import ValueType
 
 
@@ -36,10 +33,9 @@ MAX_DETAILS = 3
 TERSE = 4
 """An abstention of up to this many tokens ("unknown", "I do not know") is one by itself, whatever follows."""
 
-_ATTRIBUTED = re.compile(r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b")
-_GUESS = re.compile(r"\b(?:or|maybe|perhaps|probably|likely|but|guess|estimat\w+|approximately|about)\b")
-_SIDE_ISSUE = re.compile(r"\b(?:when|why|whether|which|how (?:long|often|much)|exact(?:ly)?|specific)\b(?!.*\bhow many\b)")
-_STILL_COMMITS = re.compile(r"\b(?:but|however|likely|probably|perhaps|maybe|i think|i believe|guess|assum\w+|so|therefore|answer|appears|infer\w*)\b")
+_VARIES = re.compile(r"\b(?:var(?:y|ies|ied)|inconsistent|conflicting|two different|different (?:times|values|amounts|answers))\b")
+_LISTING = frozenset((",", "/", "or", "and", "|", "-", "&", "\n", "*", ";"))
+_OR = frozenset(("or", "/", "|"))
 
 
 def verdict(
@@ -59,7 +55,7 @@ def verdict(
     if not any(char.isalnum() for char in text):
         return Verdict.OTHER
     spec = spec_of(gold, question, value_type)
-    known = _known(spec, gold, stale, others, question)
+    known = known_values(spec, gold, stale, others, question) if spec.shape != "abstain" else _wrong(stale, others)
     for passage in passages(text):
         found = _read_passage(passage, spec, known)
         if found is not None:
@@ -74,40 +70,13 @@ def mentions(text: str, value: str, question: str | None = None, value_type: Val
     spec = spec_of(value, question, value_type)
     tokens = tokenise(normalise(text[-MAX_ANSWER:]))
     if spec.shape == "abstain":
-        return abstains(" ".join(tokens.words))
-    targets = spec.parts or (spec.target,)
-    return all(any(True for _ in _find_target(tokens, target, spec)) for target in targets)
+        return bool(silent_sentences(tokens))
+    return all(holds(tokens, target, spec) for target in spec.parts or (spec.target,))
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A value that the answer mentions, and what we know of it: "gold", "stale", "other" (a known wrong one) or "unknown"."""
-
-    start: int
-    end: int
-    label: str
-    key: object
-
-
-Known = tuple[tuple[str, Target], ...]
-
-
-def _known(spec: Spec, gold: str, stale: Sequence[str], others: Sequence[str], question: str | None) -> Known:
-    known: list[tuple[str, Target]] = [("gold", spec.target)] if not spec.parts else []
-    gold_text = gold.strip().lower()
-    for label, texts in (("stale", stale), ("other", others)):
-        for text in texts:
-            if text.strip() and text.strip().lower() != gold_text:
-                target = target_of(text, spec.kind, question)
-                if not _equal(spec.target, target):
-                    known.append((label, target))
-    return tuple(known)
-
-
-def _equal(a: Target, b: Target) -> bool:
-    if a.name is not None and b.name is not None:
-        return sorted(a.name.full) == sorted(b.name.full) or set(a.name.core) <= set(b.name.full)
-    return any(same(x, y) for x in a.values for y in b.values)
+def _wrong(stale: Sequence[str], others: Sequence[str]) -> Known:
+    """Label the values that no answer to an unanswerable question may give."""
+    return tuple(("other", spec_of(text, None, "auto").target) for text in (*stale, *others) if text.strip())
 
 
 def _read_passage(passage: Passage, spec: Spec, known: Known) -> Verdict | None:
@@ -118,281 +87,146 @@ def _read_passage(passage: Passage, spec: Spec, known: Known) -> Verdict | None:
 
 
 def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
-    tokens = tokenise(text)
-    if spec.shape == "both":
-        return _read_both(tokens, spec, known)
-    if spec.shape == "list":
-        return _read_list(tokens, spec, known)
-    silent = _abstaining(tokens)
+    tokens = tokenise(drop_silent_asides(text))
+    silent = silent_sentences(tokens)
     if spec.shape == "abstain":
         return _read_abstention(tokens, silent, known)
-    found = _mentions(tokens, spec, known)
+    found = find_mentions(tokens, spec, known)
+    if spec.shape == "both":
+        return _read_both(tokens, found, bool(silent))
     if silent:
-        standing = _outweigh(tokens, found, silent)
-        if isinstance(standing, Verdict):
-            return standing
-        found = standing
+        found = _standing(tokens, found, silent[-1])
+    if isinstance(found, Verdict):
+        return found
     if not found:
         return None
+    if spec.shape == "list":
+        return _read_list(tokens, found, len(spec.parts))
     return _decide(tokens, found, spec)
 
 
-# --- which sentences abstain ---------------------------------------------------------------------------------------------------
-
-
-def _sentences(tokens: Tokens) -> list[tuple[int, int]]:
-    spans, start = [], 0
-    for i, word in enumerate(tokens.words):
-        if word in SENTENCE_ENDS:
-            if i > start:
-                spans.append((start, i))
-            start = i + 1
-    if start < len(tokens):
-        spans.append((start, len(tokens)))
-    return spans
-
-
-def _abstaining(tokens: Tokens) -> list[tuple[int, int]]:
-    return [span for span in _sentences(tokens) if abstains(" ".join(tokens.words[span[0] : span[1]]))]
-
-
-def _outweigh(tokens: Tokens, found: list[Mention], silent: list[tuple[int, int]]) -> list[Mention] | Verdict:
-    """Return the mentions that stand against the abstaining sentences, or the verdict where none does."""
-    last = silent[-1]
-    after = [mention for mention in found if mention.start >= last[1]]
+def _standing(tokens: Tokens, found: list[Mention], silent: tuple[int, int]) -> list[Mention] | Verdict:
+    """Return the mentions that stand against the last abstaining sentence, or the verdict where none does."""
+    start, end = silent
+    after = [mention for mention in found if mention.start >= end]
     if after:
         words = _sentence_of(tokens, after[0].start)
-        if _STILL_COMMITS.search(words):
+        if commits_after(words):
             return after
-        if _ATTRIBUTED.search(words):
+        if reports(words) or all(mention.label == "unknown" for mention in after):
             return Verdict.ABSTAIN
-        return Verdict.HEDGED if last[1] - last[0] <= TERSE else after
-    inside = [mention for mention in found if last[0] <= mention.start]
+        return Verdict.HEDGED if end - start <= TERSE else after
+    inside = [mention for mention in found if start <= mention.start]
     if inside:
-        lead = " ".join(tokens.words[last[0] : inside[0].start])
-        if abstains(lead) and _STILL_COMMITS.search(lead):
+        lead = " ".join(tokens.words[start : inside[0].start])
+        if abstains(lead) and commits_after(lead, past_abstention=True):
             return inside
         if abstains(lead) and tokens.at(inside[0].start - 1) == "or":
             return Verdict.HEDGED
-    before = [mention for mention in found if mention.end <= last[0]]
-    words = " ".join(tokens.words[last[0] : last[1]])
-    return before if before and _SIDE_ISSUE.search(words) else Verdict.ABSTAIN
+    before = [mention for mention in found if mention.end <= start]
+    return before if before and side_issue(" ".join(tokens.words[start:end])) else Verdict.ABSTAIN
 
 
 def _sentence_of(tokens: Tokens, i: int) -> str:
-    start, end = next(span for span in _sentences(tokens) if span[0] <= i < span[1])
+    start, end = next(span for span in sentences(tokens) if span[0] <= i < span[1])
     return " ".join(tokens.words[start:end])
 
 
 def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known) -> Verdict | None:
     """Judge an answer to a question that has none: an abstention counts unless a guess goes with it."""
-    if not silent:
-        return None
-    for start, end in _sentences(tokens):
-        if start < silent[-1][0]:
-            continue
+    first = silent[-1][0] if silent else 0
+    for start, end in sentences(tokens):
         words = " ".join(tokens.words[start:end])
-        if start == silent[-1][0] and not _GUESS.search(words):
+        if start < first or reports(words) or (silent and start == first and not with_guess(words)):
             continue
         part = Tokens(tokens.words[start:end], tokens.starts[start:end], tokens.ends[start:end])
-        says = bool(scan(part)) or any(_find_target(part, target, None) for _, target in known)
-        if says and not _ATTRIBUTED.search(words):
-            return Verdict.HEDGED
-    return Verdict.ABSTAIN
-
-
-# --- mentions ------------------------------------------------------------------------------------------------------------------
-
-
-def _mentions(tokens: Tokens, spec: Spec, known: Known) -> list[Mention]:
-    found = _name_mentions(tokens, known)
-    if spec.shape != "name":
-        found += [mention for hit in _scan_kind(tokens, spec) if (mention := _label(hit, spec, known)) is not None]
-        if not found and spec.support:
-            text = outline(tokens)
-            for name in spec.support:
-                found += [Mention(start, end, "gold", "gold") for start, end in find_name(text, _support(name, spec))]
-    found.sort(key=lambda mention: (mention.start, -mention.end))
-    kept: list[Mention] = []
-    for mention in found:
-        # "New York" hides the "York" in it.
-        if kept and mention.start < kept[-1].end and mention.end <= kept[-1].end and mention.label != kept[-1].label:
-            continue
-        kept.append(mention)
-    return kept
-
-
-def _support(name: object, spec: Spec) -> tuple[str, ...]:
-    full: tuple[str, ...] = name.full  # type: ignore[attr-defined]
-    return full
-
-
-def _name_mentions(tokens: Tokens, known: Known) -> list[Mention]:
-    named = [(label, target.name) for label, target in known if target.name is not None]
-    if not named:
-        return []
-    text = outline(tokens)
-    found = []
-    for label, name in named:
-        places = find_name(text, name.full) or (find_name(text, name.core) if name.core != name.full else [])
-        found += [Mention(start, end, label, name.full) for start, end in places]
-    return found
-
-
-def _scan_kind(tokens: Tokens, spec: Spec) -> list[Found]:
-    if spec.kind == "yesno":
-        return scan_yes_no(tokens, spec.asked)
-    if spec.kind == "direction":
-        return scan_directions(tokens, spec.noun)
-    hits = [hit for hit in scan(tokens) if _fits(tokens, hit, spec)]
-    if spec.kind == "number":
-        exact = [hit for hit in hits if _on_target(tokens, hit, spec)]
-        return exact or hits
-    return hits
-
-
-def _fits(tokens: Tokens, hit: Found, spec: Spec) -> bool:
-    kind = hit.value.kind
-    if kind == spec.kind:
-        return True
-    if kind == "number":
-        return not noun_stems(tokens, hit.end, 1) or (spec.kind == "ratio" and hit.value.pair is not None)
-    if spec.kind == "number":
-        return kind in ("duration", "frequency", "percent") and hit.value.count is not None
-    return (spec.kind, kind) in (("duration", "time"), ("weekday", "frequency"))
-
-
-def _on_target(tokens: Tokens, hit: Found, spec: Spec) -> bool:
-    if hit.value.kind != "number":
-        return bool(spec.counted & set(tokens_between(tokens, hit)))
-    nouns = noun_stems(tokens, hit.end)
-    return not nouns or bool(spec.counted & set(nouns))
-
-
-def tokens_between(tokens: Tokens, hit: Found) -> list[str]:
-    return content(" ".join(tokens.words[hit.start : hit.end]))
-
-
-def _label(hit: Found, spec: Spec, known: Known) -> Mention | None:
-    for label, target in known:
-        if any(same(value, hit.value) for value in target.values):
-            return Mention(hit.start, hit.end, label, target.values[0])
-    if hit.value.kind != spec.kind and not (hit.value.kind == "number" or spec.kind == "ratio"):
-        return None
-    if spec.kind in ("yesno", "direction"):
-        return Mention(hit.start, hit.end, "other", hit.value.low)
-    return Mention(hit.start, hit.end, "unknown", (hit.value.kind, hit.value.low, hit.value.high, hit.value.pair, hit.value.date))
-
-
-def _find_target(tokens: Tokens, target: Target, spec: Spec | None) -> list[tuple[int, int]]:
-    if target.name is not None:
-        return find_name(outline(tokens), target.name.full)
-    hits = _scan_kind(tokens, spec) if spec is not None and spec.kind in ("yesno", "direction") else scan(tokens)
-    places = []
-    for hit in hits:
-        loose = spec is not None and hit.value.kind != spec.kind and not _fits(tokens, hit, spec)
-        if not loose and any(same(value, hit.value) for value in target.values):
-            places.append((hit.start, hit.end))
-    return places
-
-
-# --- the decision --------------------------------------------------------------------------------------------------------------
+        if scan(part) or any(holds(part, target, spec_of("x", None, "name")) for _, target in known):
+            return Verdict.HEDGED if silent else Verdict.OTHER
+    return Verdict.ABSTAIN if silent else None
 
 
 def _decide(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
-    held = _held([(mention, stance_of(tokens, mention.start, mention.end)) for mention in found], tokens, spec.past)
+    stances = [(mention, stance_of(tokens, mention.start, mention.end)) for mention in found]
+    tied = _tied(tokens, found, 10 if spec.kind == "direction" else 4)
+    # "not A or B" denies both.
+    stances = [(m, Stance.DENIED if k in tied and k and stances[k - 1][1] == Stance.DENIED else s) for k, (m, s) in enumerate(stances)]
+    held = _held(stances, tied, spec.past)
     if not held:
         return Verdict.OTHER
     labels = {mention.label for mention in held}
+    if len(labels) > 1 and _VARIES.search(" ".join(tokens.words[: held[0].start])):
+        return Verdict.HEDGED
     if "gold" not in labels:
         if "stale" in labels:
-            return Verdict.HEDGED if "other" in labels else Verdict.STALE
+            return Verdict.HEDGED if labels & {"other", "around"} else Verdict.STALE
+        if "around" in labels:
+            return Verdict.HEDGED
         return Verdict.OTHER
     if labels == {"gold"}:
         return Verdict.CURRENT
-    if labels & {"stale", "other"}:
-        return Verdict.HEDGED
-    return _beside_unknown(tokens, held)
+    return Verdict.HEDGED if labels & {"stale", "other"} else _beside_unknown(tokens, held)
 
 
-def _held(found: list[tuple[Mention, Stance]], tokens: Tokens, past: bool) -> list[Mention]:
-    """Return the mentions that the answer commits to."""
-    live = [(mention, stance) for mention, stance in found if stance != Stance.DENIED]
-    tied = {k for k in range(len(live) - 1) if _alternatives(tokens, live[k][0], live[k + 1][0])}
-    tied |= {k + 1 for k in tied}
+def _held(found: list[tuple[Mention, Stance]], tied: set[int], past: bool) -> list[Mention]:
+    """Return the mentions that the answer commits to; `tied` are those that stand as alternatives."""
+    live = [(k, mention, stance) for k, (mention, stance) in enumerate(found) if stance != Stance.DENIED]
     if past:
-        history = [m for m, stance in live if stance in (Stance.PAST, Stance.WEAK_PAST)]
-        if history:
-            return history
-        old = [m for k, (m, stance) in enumerate(live) if stance == Stance.PLAIN or k in tied]
-        return old or [m for m, _ in live]
-    firm = [(k, m, s) for k, (m, s) in enumerate(live) if s in (Stance.PLAIN, Stance.NOW) or k in tied]
+        history = [m for _, m, stance in live if stance in (Stance.PAST, Stance.WEAK_PAST)]
+        old = [m for k, m, stance in live if stance in (Stance.PLAIN, Stance.ASIDE) or k in tied]
+        return history or old or [m for _, m, _ in live]
+    firm = [(k, m, s) for k, m, s in live if s in (Stance.PLAIN, Stance.NOW) or k in tied]
     if not firm:
-        return [m for m, stance in live if stance == Stance.WEAK_PAST]
+        return [m for _, m, stance in live if stance in (Stance.WEAK_PAST, Stance.ASIDE)]
     first_now = next((k for k, _, stance in firm if stance == Stance.NOW), 0)
     return [m for k, m, _ in firm if k >= first_now or k in tied]
 
 
-def _alternatives(tokens: Tokens, a: Mention, b: Mention) -> bool:
-    between = tokens.words[a.end : b.start]
-    return len(between) <= 4 and any(word in ("or", "/", "and/or") for word in between)
+def _tied(tokens: Tokens, found: list[Mention], reach: int) -> set[int]:
+    """Return the places of mentions that "or" joins to a different one."""
+    tied = set()
+    for k, (a, b) in enumerate(zip(found, found[1:], strict=False)):
+        between = tokens.words[a.end : b.start]
+        if a.key != b.key and len(between) <= reach and not _OR.isdisjoint(between):
+            tied |= {k, k + 1}
+    return tied
 
 
 def _beside_unknown(tokens: Tokens, held: list[Mention]) -> Verdict:
-    """Judge a gold beside values that nobody listed: details of a committed answer are fine, rivals and heaps are not."""
-    extra = {mention.key for mention in held if mention.label == "unknown"}
-    if len(extra) > MAX_DETAILS:
-        return Verdict.HEDGED
-    ends = [end for _, end in _sentences(tokens)]
-    first = held[0]
-    limit = next((end for end in ends if first.start < end), len(tokens))
-    opening = [mention for mention in held if mention.start < limit]
-    if not any(mention.label == "gold" for mention in opening):
+    """Judge a gold beside values that nobody listed: details after a committed answer are fine, rivals and heaps are not."""
+    if held[0].label != "gold" or len({mention.key for mention in held if mention.label != "gold"}) > MAX_DETAILS:
         return Verdict.HEDGED
     for a, b in zip(held, held[1:], strict=False):
-        between = tokens.words[a.end : b.start]
-        if a.label != b.label and len(between) <= 2 and all(word in (",", "/", "or", "and", "|", "-", "&", "\n", "*") for word in between):
+        if a.label != b.label and b.start - a.end <= 2 and _LISTING.issuperset(tokens.words[a.end : b.start]):
             return Verdict.HEDGED
-    return Verdict.CURRENT if held[0].label == "gold" else Verdict.HEDGED
+    return Verdict.CURRENT
 
 
-# --- two-part and list answers -------------------------------------------------------------------------------------------------
-
-
-def _read_both(tokens: Tokens, spec: Spec, known: Known) -> Verdict | None:
-    before, now = spec.parts
-    everything: Known = (("before", before), ("now", now), *known)
-    found = _mentions(tokens, spec, everything)
-    silent = _abstaining(tokens)
-    if not found:
+def _read_both(tokens: Tokens, found: list[Mention], silent: bool) -> Verdict | None:
+    """Judge an answer that must give the value before and the value now."""
+    live = [(m, s) for m in found if (s := stance_of(tokens, m.start, m.end)) != Stance.DENIED]
+    labels = {mention.label for mention, _ in live}
+    if not live or (silent and labels in ({"part 0"}, {"part 1"})):
         return Verdict.ABSTAIN if silent else None
-    stances = [(mention, stance_of(tokens, mention.start, mention.end)) for mention in found]
-    live = [(m, s) for m, s in stances if s != Stance.DENIED]
-    labels = {m.label for m, _ in live}
-    if silent and labels <= {"now"} | ({"before"} if "now" not in labels else set()):
-        return Verdict.ABSTAIN
-    if labels == {"before", "now"}:
-        order = [m.label for m, _ in live]
-        stance = {m.label: s for m, s in live}
-        swapped = stance["before"] == Stance.NOW and stance["now"] != Stance.NOW or stance["now"] in (Stance.PAST, Stance.WEAK_PAST)
-        told = stance["before"] in (Stance.PAST, Stance.WEAK_PAST) or stance["now"] == Stance.NOW
-        if swapped or (not told and order[0] == "now"):
-            return Verdict.STALE
-        return Verdict.CURRENT
-    if labels <= {"before", "now", "stale"}:
+    if labels == {"part 0", "part 1"}:
+        stance = {mention.label: s for mention, s in live}
+        before, now = stance["part 0"], stance["part 1"]
+        history = (Stance.PAST, Stance.WEAK_PAST)
+        if before in history or now in history:
+            ordered = now not in history
+        elif before == Stance.NOW or now == Stance.NOW:
+            ordered = now == Stance.NOW
+        else:
+            ordered = live[0][0].label == "part 0"
+        return Verdict.CURRENT if ordered else Verdict.STALE
+    if labels <= {"part 0", "part 1", "stale"}:
         return Verdict.STALE
-    if {"before", "now"} <= labels and "unknown" not in labels:
-        return Verdict.HEDGED
-    return Verdict.OTHER
+    return Verdict.HEDGED if labels >= {"part 0", "part 1"} else Verdict.OTHER
 
 
-def _read_list(tokens: Tokens, spec: Spec, known: Known) -> Verdict | None:
-    everything: Known = (*((f"item {k}", part) for k, part in enumerate(spec.parts)), *known)
-    found = [m for m in _mentions(tokens, spec, everything) if stance_of(tokens, m.start, m.end) not in (Stance.DENIED, Stance.PAST)]
-    if not found:
-        return Verdict.ABSTAIN if _abstaining(tokens) else None
-    labels = {mention.label for mention in found}
-    items = {f"item {k}" for k in range(len(spec.parts))}
+def _read_list(tokens: Tokens, found: list[Mention], size: int) -> Verdict:
+    """Judge an answer that must give every item and nothing else."""
+    labels = {m.label for m in found if stance_of(tokens, m.start, m.end) not in (Stance.DENIED, Stance.PAST)}
+    items = {f"part {k}" for k in range(size)}
     if items <= labels:
         return Verdict.CURRENT if labels == items else Verdict.HEDGED
     return Verdict.STALE if "stale" in labels else Verdict.OTHER

@@ -57,7 +57,9 @@ def serve(script: Script, delay_s: float = 0.0) -> Iterator[ChatServer]:
             return web.Response(status=reply.status, text=reply.text, headers=reply.headers)
         message = {"role": "assistant", "content": reply}
         usage = {"prompt_tokens": sum(len(m["content"]) for m in body["messages"]), "completion_tokens": max(1, len(reply))}
-        return web.json_response({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        head = {"id": f"chat-{number}", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return web.json_response({**head, "choices": choices, "usage": usage | {"total_tokens": sum(usage.values())}})
 
     started, stop = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()

@@ -36,19 +36,19 @@ def load_environment(
     data_path: str | None = None,
     **kwargs: Any,
 ) -> Environment:
-    """Return the verifiers v0 environment (`vf-eval supersession` on verifiers 0.3, or `verifiers.load_environment("supersession")`).
+    """Return the verifiers v0 environment, for `vf-eval supersession` on verifiers 0.3 or `verifiers.load_environment("supersession")`.
 
-    `split`, `level`, `count`, `seed`, `data_path` and `questions_per_episode` choose the episodes as `sources.open_source` does. `budget` is
-    how many characters the notes may have, `stale_weight` the λ of the reward (default `scoring.STALE_WEIGHT`), and `full_context` shows the
-    whole history at the question instead of notes. `kwargs` go to `MultiTurnEnv`. Raises `ValueError` for a bad value, and
+    `split`, `level`, `count`, `seed`, `data_path` and `questions_per_episode` choose the episodes as `sources.open_source` does. `budget`
+    is how many characters the notes may have, `stale_weight` the λ of the reward (default `scoring.STALE_WEIGHT`), and `full_context`
+    shows the whole history at the question instead of notes. `kwargs` go to `MultiTurnEnv`. Raises `ValueError` for a bad value, and
     `ImportError` on verifiers 0.4 or newer, which have no v0 API.
     """
     try:
         import verifiers.legacy  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"load_environment needs verifiers 0.3, and {importlib.metadata.version('verifiers')} is installed, which has no v0 API: run `vf-eval supersession` as it is "
-            "(this package is also a v1 taskset), or `pip install 'verifiers>=0.3.1,<0.4'`"
+            f"load_environment needs verifiers 0.3; {importlib.metadata.version('verifiers')} is installed, which has no v0 API. Run "
+            "`vf-eval supersession` as it is (this package is a v1 taskset too), or `pip install 'verifiers>=0.3.1,<0.4'`."
         ) from error
     from supersession.adapters.multiturn import SupersessionMultiTurnEnv
     from supersession.scoring import STALE_WEIGHT

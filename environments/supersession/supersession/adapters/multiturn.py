@@ -6,10 +6,12 @@ It binds and nothing more: `NotesRollout` decides what the model sees, `Scorecar
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import verifiers.legacy as vf
+from verifiers.legacy.utils.message_utils import normalize_messages
 
 from supersession.adapters.outcome import outcome
 from supersession.engines.generation import token_limit
@@ -59,6 +61,8 @@ class SupersessionMultiTurnEnv(vf.MultiTurnEnv):
         if stale_weight < 0:
             raise ValueError(f"stale_weight must be 0 or more, got {stale_weight}")
         self.episodes = episodes
+        # An episode is asked for when the prompts are listed and again by every rollout of its group.
+        self.episode = functools.lru_cache(maxsize=1024)(episodes.__getitem__)
         self.new_rollout = functools.partial(NotesRollout, budget=budget, condition=condition)
         rows = functools.cache(self._rows)
         super().__init__(dataset=rows, eval_dataset=rows, rubric=ScorecardRubric(stale_weight), **kwargs)
@@ -74,33 +78,47 @@ class SupersessionMultiTurnEnv(vf.MultiTurnEnv):
                     "answer": "\n".join(question.gold for question in episode.questions),
                     "info": {"index": index, "episode": episode.id},
                 }
-                for index, episode in enumerate(self.episodes)
+                for index, episode in enumerate(map(self.episode, range(len(self.episodes))))
             ]
         )
 
     async def setup_state(self, state: vf.State) -> vf.State:
-        rollout = self.new_rollout(self.episodes[state["info"]["index"]])
+        rollout = self.new_rollout(self.episode(state["info"]["index"]))
         state.update(rollout=rollout, notes_history=rollout.notes_history, answers=rollout.answers)
         return state
 
     async def get_prompt_messages(self, state: vf.State) -> vf.Messages:
-        return state["rollout"].prompt().messages
+        rollout: NotesRollout = state["rollout"]
+        return normalize_messages(rollout.prompt().messages, field_name="prompt")
 
     async def env_response(self, messages: vf.Messages, state: vf.State, **kwargs: Any) -> vf.Messages:
         """Return the next prompt whole; the library never asks, since nothing is appended to a conversation here."""
-        return state["rollout"].prompt().messages
+        return await self.get_prompt_messages(state)
 
-    async def get_model_response(self, state: vf.State, prompt: vf.Messages, **kwargs: Any) -> vf.Response:
-        """Ask with this turn's token limit, unless the user set one."""
-        given = {key: value for key, value in (state["sampling_args"] or {}).items() if value is not None}
+    async def get_model_response(
+        self,
+        state: vf.State,
+        prompt: vf.Messages,
+        client: vf.Client[Any, Any, Any, Any] | None = None,
+        model: str | None = None,
+        tool_defs: list[vf.Tool] | None = None,
+        sampling_args: vf.SamplingArgs | None = None,
+    ) -> vf.Response:
+        """Ask with this turn's token limit, unless the user set one. An empty reply is a reply here, where the library sees a failure."""
+        given = {key: value for key, value in (sampling_args or state["sampling_args"] or {}).items() if value is not None}
         if not given.keys() & {"max_tokens", "max_completion_tokens"}:
-            rollout = state["rollout"]
+            rollout: NotesRollout = state["rollout"]
             given["max_tokens"] = token_limit(rollout.prompt(), rollout.budget)
-        return await super().get_model_response(state, prompt, sampling_args=given, **kwargs)
+        try:
+            return await super().get_model_response(state, prompt, client, model, tool_defs, given)
+        except vf.EmptyModelResponseError:
+            message = vf.ResponseMessage(content="", finish_reason="stop", is_truncated=False)
+            return vf.Response(id="empty", created=int(time.time()), model=state["model"], message=message)
 
     async def add_trajectory_step(self, state: vf.State, trajectory_step: vf.TrajectoryStep) -> None:
         await super().add_trajectory_step(state, trajectory_step)
-        state["rollout"].step("".join(message.content or "" for message in trajectory_step["completion"]))
+        texts = [message.content for message in trajectory_step["completion"]]
+        state["rollout"].step("".join(text for text in texts if isinstance(text, str)))
 
     async def render_completion(self, state: vf.State) -> None:
         """Show the whole life: every step's prompt and completion, less the first prompt, which stands in its own column."""
@@ -110,4 +128,5 @@ class SupersessionMultiTurnEnv(vf.MultiTurnEnv):
 
     @vf.stop
     async def episode_over(self, state: vf.State) -> bool:
-        return state["rollout"].done
+        rollout: NotesRollout = state["rollout"]
+        return rollout.done

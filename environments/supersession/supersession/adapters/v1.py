@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import verifiers.v1 as vf
@@ -20,6 +21,9 @@ from supersession.episode import NOT_STATED, Episode
 from supersession.protocol import NotesRollout, Segment
 from supersession.scoring import STALE_WEIGHT, score
 from supersession.sources import Split, open_source
+
+if TYPE_CHECKING:
+    Trace = vf.Trace[Any, Any, Any]
 
 ATTEMPTS = 3
 """How often a model call is tried; the library leaves retries to the harness, and its own programs try as often."""
@@ -46,11 +50,11 @@ class SupersessionTask(vf.Task[SupersessionData]):
         return self.data.episode.id
 
     @vf.reward
-    async def current_not_stale(self, trace: vf.Trace) -> float:
+    async def current_not_stale(self, trace: Trace) -> float:
         return self._outcome(trace)["reward"]
 
     @vf.metric
-    async def scorecard(self, trace: vf.Trace) -> Mapping[str, float]:
+    async def scorecard(self, trace: Trace) -> Mapping[str, float]:
         return {name: value for name, value in self._outcome(trace).items() if name != "reward"}
 
     async def validate(self, runtime: vf.Runtime) -> bool:
@@ -61,7 +65,7 @@ class SupersessionTask(vf.Task[SupersessionData]):
             rollout.step("" if segment.kind == "write" else _gold_reply(self.data.episode, segment))
         return all(question.correct for question in score(rollout).questions)
 
-    def _outcome(self, trace: vf.Trace) -> dict[str, float]:
+    def _outcome(self, trace: Trace) -> dict[str, float]:
         rollout = self.data.new_rollout()
         for message in trace.assistant_messages:
             rollout.step(message.content or "")
@@ -139,13 +143,17 @@ class SupersessionHarness(vf.Harness[vf.HarnessConfig]):
     async def launch(
         self,
         ctx: vf.ModelContext,
-        trace: vf.Trace,
+        trace: Trace,
         runtime: vf.Runtime,
         endpoint: str,
         secret: str,
         mcp_urls: dict[str, str],
-        data: SupersessionData,
+        data: vf.TaskData,
     ) -> vf.ProgramResult:
+        if not isinstance(data, SupersessionData):
+            raise TypeError(
+                f"the supersession harness plays supersession tasks only, got {type(data).__name__}; leave --env.agent.harness.id out"
+            )
         rollout = data.new_rollout()
         headers = {"Authorization": f"Bearer {secret}"}
         # Proxies are not consulted (aiohttp's default): the endpoint is on loopback. The library bounds the whole rollout's time.
@@ -160,8 +168,8 @@ class SupersessionHarness(vf.Harness[vf.HarnessConfig]):
         return vf.ProgramResult(exit_code=0, stdout="", stderr="")
 
 
-async def _complete(session: aiohttp.ClientSession, url: str, body: dict[str, object], trace: vf.Trace) -> str | None:
-    """Return the model's reply, or None when the trace was stopped: by a limit of the run, or because the prompt exceeds the model's context."""
+async def _complete(session: aiohttp.ClientSession, url: str, body: dict[str, object], trace: Trace) -> str | None:
+    """Return the model's reply, or None when the trace was stopped by a limit of the run or because the prompt exceeds the context."""
     async for attempt in AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_exponential_jitter(initial=0.5, max=8),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +23,17 @@ DEFAULT_COUNT = 1000
 
 @dataclass(frozen=True)
 class GeneratedEpisodes(Sequence[Episode]):
-    """`count` generated episodes that are made when asked for: item `index` is a pure function of these fields and `index`."""
+    """`size` generated episodes that are made when asked for: item `index` is a pure function of these fields and `index`."""
 
     split: str
     level: int
     seed: int
     questions: int
     budget: int
-    count: int
+    size: int
 
     def __len__(self) -> int:
-        return self.count
+        return self.size
 
     @overload
     def __getitem__(self, index: int) -> Episode: ...
@@ -42,10 +43,10 @@ class GeneratedEpisodes(Sequence[Episode]):
         from supersession.sources.generator import generate
 
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self.count))]
-        if not -self.count <= index < self.count:
-            raise IndexError(f"episode {index} of {self.count}")
-        return generate(self.split, self.seed, index % self.count, self.level, self.questions, self.budget)
+            return [self[i] for i in range(*index.indices(self.size))]
+        if not -self.size <= index < self.size:
+            raise IndexError(f"episode {index} of {self.size}")
+        return generate(self.split, self.seed, index % self.size, self.level, self.questions, self.budget)
 
 
 def open_source(
@@ -60,10 +61,11 @@ def open_source(
 ) -> Sequence[Episode]:
     """Return the episodes of `split`.
 
-    Generated splits hold `count` episodes (default `DEFAULT_COUNT`) of difficulty `level` (default `DEFAULT_LEVEL`), each with `questions`
-    questions, a function of (split, seed, index) alone; `budget` is the notes budget in characters that their expert notes keep to. The file
-    splits hold the first `count` episodes of `data_path` (default all); `longmemeval` without a path is read from the Hugging Face hub.
-    Raises `EpisodeError` for an unknown split or level, a number out of range, an option that does not apply to the split, or a bad file.
+    Generated splits hold `count` episodes (default `DEFAULT_COUNT`) of difficulty `level` (default `DEFAULT_LEVEL`) with `questions`
+    questions each, a function of (split, seed, index) alone; `budget` is the notes budget in characters that their expert notes keep to.
+    The file splits hold the first `count` episodes of `data_path` (default all); `longmemeval` without a path is read from the Hugging
+    Face hub. Raises `EpisodeError` for an unknown split or level, a number out of range, an option that does not apply to the split, or a
+    bad file.
     """
     if split not in SPLITS:
         raise EpisodeError(f"split {split!r} is unknown; choose one of {', '.join(SPLITS)}")
@@ -81,16 +83,20 @@ def open_source(
     from supersession.sources.generator import LEVELS
 
     level = DEFAULT_LEVEL if level is None else level
-    if level not in range(len(LEVELS)):
-        raise EpisodeError(f"level {level} is unknown; choose one of 0 to {len(LEVELS) - 1}")
+    if level not in LEVELS:
+        raise EpisodeError(f"level {level!r} is unknown; choose one of {', '.join(map(str, LEVELS))}")
     return GeneratedEpisodes(split, level, seed, questions, budget, DEFAULT_COUNT if count is None else count)
 
 
 def _from_file(split: str, path: Path | None, count: int | None) -> list[Episode]:
-    if split == "jsonl":
-        if path is None:
-            raise EpisodeError("split 'jsonl' reads its episodes from a file; give its path as data_path")
-        return list(itertools.islice(read_jsonl(path), count))
-    from supersession.sources.longmemeval import load_longmemeval
+    if split == "longmemeval":
+        from supersession.sources.longmemeval import load_longmemeval
 
-    return load_longmemeval(path)[:count]
+        return load_longmemeval(path)[:count]
+    if path is None:
+        raise EpisodeError("split 'jsonl' reads its episodes from a file; give its path as data_path")
+    episodes = list(itertools.islice(read_jsonl(path), count))
+    (name, times), *_ = Counter(episode.id for episode in episodes).most_common(1)
+    if times > 1:
+        raise EpisodeError(f"{path}: {times} episodes have the id {name!r}; results are kept by id, so give each its own")
+    return episodes

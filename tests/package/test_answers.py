@@ -163,3 +163,48 @@ def test_mentions_respects_token_boundaries_and_spellings() -> None:
         assert mentions(notes, value), value
     for value in ("Temple Gym", "30", "1", "8:30 am", "twice a week"):
         assert not mentions(notes, value), value
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "stale", "right", "wrong"),
+    [
+        (
+            "Where do I currently keep my old sneakers?",
+            "in a shoe rack in my closet",
+            "under my bed",
+            [
+                "You keep your old sneakers on the shoe rack in your closet.",
+                "Initially, you kept them under your bed. More recently you moved them to a shoe rack in your closet.",
+                "in a shoe rack",
+            ],
+            ["Under your bed.", "In the garage", "They were in a shoe rack, but now they are under your bed."],
+        ),
+        (
+            "Where did I initially keep my old sneakers?",
+            "under my bed",
+            "in a shoe rack in my closet",
+            ["You initially kept them under your bed, now they are in a shoe rack in your closet.", "Under the bed."],
+            ["In the shoe rack in your closet."],
+        ),
+        (
+            "How much weight have I lost since I started going to the gym?",
+            "10 pounds",
+            "5 pounds",
+            ["10 lbs", "You have lost 10 pounds, up from 5 pounds.", "10"],
+            ["10 kg", "5 pounds", "10 ounces"],
+        ),
+        ("What is my highest score in Ticket to Ride?", "132 points", "124 points", ["132", "It is now 132 points, previously 124."], ["124 points"]),
+        ("What was my previous stance on spirituality?", "A staunch atheist", "agnostic", ["You were a staunch atheist."], ["You are agnostic."]),
+        ("Where is the painting hanging?", "in your bedroom", "in the living room", ["In the bedroom, above your bed."], ["the living room"]),
+        ("What type of rice is my favorite?", "Japanese short-grain rice", "basmati", ["short-grain Japanese rice"], ["Basmati rice", "Japanese food"]),
+        ("Do I go to the gym more often than I did?", "Yes", "no", ["Yes, you go four times a week now.", "You do go to the gym more often than you did."], ["No."]),
+        ("How often do I see my therapist?", "every week", "every two weeks", ["weekly", "Once a week, it used to be every two weeks."], ["biweekly"]),
+        ("What speed is my internet plan?", "500 Mbps", "300 Mbps", ["500 Mbps", "It was upgraded from 300 to 500 Mbps."], ["300 Mbps"]),
+        ("How long is my commute?", "45 minutes each way", "30 minutes", ["45 minutes", "It takes 45 minutes each way."], ["half an hour", "an hour"]),
+    ],
+)
+def test_golds_as_benchmarks_write_them(question: str, gold: str, stale: str, right: list[str], wrong: list[str]) -> None:
+    for answer in (gold, *right):
+        assert verdict(answer, gold, [stale], question=question) == CURRENT, answer
+    for answer in (stale, *wrong):
+        assert verdict(answer, gold, [stale], question=question) != CURRENT, answer

@@ -41,6 +41,8 @@ def known_values(spec: Spec, gold: str, stale: Sequence[str], others: Sequence[s
         for text in texts:
             if text.strip() and text.strip().lower() != plain:
                 target = target_of(text, spec.kind, question)
+                if target.name is not None and spec.kind in ("yesno", "direction"):
+                    target = Target()
                 if not any(_equal(good, target) for good in right):
                     known.append((label, target))
     return tuple(known)

@@ -79,7 +79,7 @@ def outline(tokens: Tokens) -> Outline:
 def find_name(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
     """Return where `stems` stand together in any order, as (first token, token after the last).
 
-    Compounds written together or apart are the same ("TechCorp", "Tech Corp").
+    A phrase of three words or more may be spread over a few others. Compounds written together or apart are the same ("TechCorp", "Tech Corp").
     """
     places = []
     size = len(stems)
@@ -91,6 +91,9 @@ def find_name(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
             if window == list(stems) or (size > 1 and sorted(window) == wanted and text.origin[i + size - 1] - text.origin[i] < 3 * size):
                 places.append((text.origin[i], text.origin[i + size - 1] + 1))
                 continue
+            if size >= 3 and (spread := _scattered(text, i, first)) is not None:
+                places.append(spread)
+                continue
         if len(joined) < 6 or not joined.startswith(word):
             continue
         glued, j = word, i + 1
@@ -99,3 +102,17 @@ def find_name(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
         if glued == joined and j - i != size:
             places.append((text.origin[i], text.origin[j - 1] + 1))
     return places
+
+
+def _scattered(text: Outline, i: int, wanted: set[str]) -> tuple[int, int] | None:
+    """Return the tokens of the tightest run with all of `wanted` that ends within a few words of `i`."""
+    missing = set(wanted)
+    for j in range(i, min(i + 2 * len(wanted) + 2, len(text.stems))):
+        missing.discard(text.stems[j])
+        if not missing:
+            missing, k = set(wanted), j + 1
+            while missing:
+                k -= 1
+                missing.discard(text.stems[k])
+            return text.origin[k], text.origin[j] + 1
+    return None

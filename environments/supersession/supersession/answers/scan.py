@@ -36,7 +36,26 @@ _RATES = {
 }
 _TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 _SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
-_CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "pound": "£", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
+_CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
+_MEASURES = {
+    **dict.fromkeys(("pound", "lb"), "lb"),
+    **dict.fromkeys(("kilogram", "kilo", "kg"), "kg"),
+    **dict.fromkeys(("gram", "g"), "g"),
+    **dict.fromkeys(("ounce", "oz"), "oz"),
+    **dict.fromkeys(("mile", "mi"), "mi"),
+    **dict.fromkeys(("kilometer", "kilometre", "km"), "km"),
+    **dict.fromkeys(("meter", "metre"), "m"),
+    **dict.fromkeys(("centimeter", "centimetre", "cm"), "cm"),
+    **dict.fromkeys(("inch", "inche"), "in"),
+    **dict.fromkeys(("foot", "feet", "ft"), "ft"),
+    **dict.fromkeys(("liter", "litre"), "l"),
+    **dict.fromkeys(("gallon", "gal"), "gal"),
+    "dozen": "dozen",
+    "mbp": "mbps",
+    "gb": "gb",
+    "mph": "mph",
+    "kph": "km/h",
+}
 _OVER = frozenset(("over", "above", "exceeding"))
 _UNDER = frozenset(("under", "below"))
 _NO_NOUNS = frozenset("before after previously initially originally formerly earlier later until because since during while again not no ago today more less only instead".split())
@@ -195,8 +214,8 @@ def _counted(tokens: Tokens, i: int) -> Found | None:
         losses = read_number(tokens, j + 2)
         if losses is not None:
             return Found(start, losses[1] + 1, Value("ratio", pair=(low, losses[0])))
-    if word == "dozen":
-        return Found(start, j + 1, Value("number", low, high, "dozen", bound, count=count))
+    if unit in _MEASURES:
+        return Found(start, j + 1, Value("number", low, high, _MEASURES[unit], bound, count=count))
     if high != low and pair is not None:
         return Found(start, j, Value("number", low, high, "", bound, pair=pair, count=count))
     rate = _rate(tokens, j, count, start) if word in _RATES or word == "/" else None

@@ -26,16 +26,22 @@ _CUE = re.compile(
     r"|(?:the|my|correct) answer(?: to (?:the|your|this) question)?(?: \"[^\"\n]{0,300}\")? (?:is|would be|can be))\b",
     re.IGNORECASE,
 )
+_REASONING = re.compile(r"\W*(?:to (?:answer|determine|find)|let's|let us|here's|here is|here are|first|step|1|okay|ok|we need|i will|i need)\b", re.IGNORECASE)
 _NOTE = re.compile(r"\n\s*[*_(]*(?:note|please note|explanation|reasoning)\b[^\n]{0,1500}\Z", re.IGNORECASE)
 _KEYS = ("answer", "final_answer", "finalanswer", "final answer", "response", "value", "result", "output")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Texts that state one conclusion. `final` says that the answer itself marks it as such, so that nothing else may replace it."""
+    """Texts that state one conclusion, and so must agree.
+
+    `final` says that the answer itself marks it as such, so that nothing else may replace it. With `leads`, the first text answers
+    and the others explain: they need only not contradict it.
+    """
 
     texts: tuple[str, ...]
     final: bool
+    leads: bool = False
 
 
 def passages(answer: str) -> list[Passage]:
@@ -119,5 +125,7 @@ def _unmarked(text: str) -> list[Passage]:
     if cues:
         found.append(Passage((tail[cues[-1] :],), False))
     paragraphs = [part for part in tail.split("\n\n") if any(char.isalnum() for char in part)]
+    if not cues and len(paragraphs) > 1 and len(body) <= REACH and not _REASONING.match(body):
+        found.append(Passage((paragraphs[0], paragraphs[-1]), False, leads=True))
     found.extend(Passage((part,), False) for part in reversed(paragraphs[-4:]))
     return found

@@ -9,7 +9,7 @@ from typing import Literal
 
 from supersession.answers.direction import direction_nouns, read_direction
 from supersession.answers.names import Name, read_name
-from supersession.answers.scan import scan
+from supersession.answers.scan import noun_stems, scan
 from supersession.answers.text import content, normalise, tokenise
 from supersession.answers.values import Kind, Value
 from supersession.episode import NOT_STATED, ValueType
@@ -35,7 +35,8 @@ _NO_INFORMATION = re.compile(r"^(?:the )?(?:information|info) (?:provided )?(?:i
 _YES_NO = re.compile(r"^(yes|no|not|never)\b", re.IGNORECASE)
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
 _EITHER_WAY = re.compile(r"\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b.{0,80}\bor\b.{0,80}\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b", re.I)
-_PAST_ASKED = re.compile(r"\b(?:previous|previously|before|used to|formerly|former|original|originally|initial|initially|prior|earlier|old|at first|back in|as of)\b")
+_ONCE = re.compile(r"\b(?:previously|formerly|originally|initially|used to|at first|back in)\b")
+_EARLIER = re.compile(r"\b(?:previous|before|former|original|initial|prior|earlier|old|as of|up to|by the end of)\b")
 _PAST_VERB = re.compile(r"\b(?:was|were|did|had|used)\b")
 _TWO_ASKED = re.compile(r"\?.*\?|\bprevious\w*\b.*\band\b.*\b(?:now|current\w*)\b|\bbefore and (?:now|after)\b|\bfrom what to what\b", re.S)
 _COUNTED = re.compile(r"\bhow (?:many|much) ((?:[\w'-]+ ){1,4})")
@@ -54,7 +55,7 @@ class Spec:
     """What is asked and what is right.
 
     `target` is the gold; for "both" and "list" the `parts` are. `asked` holds the stems of the question, `counted` those of what it
-    counts. `past` says that the question asks for what was so before. `noun` is what a direction is about; `support` holds
+    counts; `echo` its pairs of words. `past` says that the question asks for what was so before. `noun` is what a direction is about; `support` holds
     phrases that show a yes or a no without saying it.
     """
 
@@ -67,6 +68,7 @@ class Spec:
     past: bool = False
     noun: frozenset[str] = frozenset()
     support: tuple[Name, ...] = ()
+    echo: frozenset[tuple[str, str]] = frozenset()
 
 
 @lru_cache(maxsize=8192)
@@ -76,19 +78,21 @@ def spec_of(gold: str, question: str | None, value_type: ValueType) -> Spec:
     asked = frozenset(content(asked_text))
     if value_type == "abstain" or gold.strip().lower() == NOT_STATED or _NO_INFORMATION.search(gold.strip()):
         return Spec("abstain", Target(), asked=asked)
-    past = bool(_PAST_ASKED.search(asked_text) and _PAST_VERB.search(asked_text) and "currently" not in asked_text)
+    past = _asks_for_past(asked_text)
+    words = tokenise(asked_text).words
+    echo = frozenset(zip(words, words[1:], strict=False))
     counted = _COUNTED.search(asked_text)
-    nouns = frozenset(content(counted.group(1))) if counted else frozenset()
     main, notes = _main(gold)
+    nouns = frozenset(content(counted.group(1)) if counted else ()) | set(_gold_nouns(main))
     if value_type == "both" or " -> " in gold or (value_type == "auto" and _TWO_ASKED.search(asked_text)):
         parts = _two_parts(main)
         if parts:
             kind = infer_kind(parts[1], asked_text)
-            return Spec("both", Target(), kind, tuple(target_of(part, kind, question) for part in parts), asked, nouns)
+            return Spec("both", Target(), kind, tuple(target_of(part, kind, question) for part in parts), asked, nouns, echo=echo)
     if value_type == "list" or (value_type == "auto" and _is_list(main)):
         items = _items(main)
         kind = infer_kind(items[0], "")
-        return Spec("list", Target(), kind, tuple(target_of(item, kind, question) for item in items), asked, nouns, past)
+        return Spec("list", Target(), kind, tuple(target_of(item, kind, question) for item in items), asked, nouns, past, echo=echo)
     kind = _TYPES[value_type] if value_type in _TYPES else infer_kind(main, asked_text)
     return Spec(
         kind,
@@ -98,8 +102,20 @@ def spec_of(gold: str, question: str | None, value_type: ValueType) -> Spec:
         counted=nouns,
         past=past,
         noun=direction_nouns(tokenise(normalise(main))) if kind == "direction" else frozenset(),
+        echo=echo,
         support=tuple(read_name(note) for note in notes if len(content(note)) <= 6) if kind == "yesno" else (),
     )
+
+
+def _asks_for_past(question: str) -> bool:
+    if "currently" in question:
+        return False
+    return bool(_ONCE.search(question) or (_EARLIER.search(question) and _PAST_VERB.search(question)))
+
+
+def _gold_nouns(gold: str) -> list[str]:
+    tokens = tokenise(normalise(gold))
+    return [noun for hit in scan(tokens) if hit.value.kind == "number" for noun in noun_stems(tokens, hit.end)]
 
 
 @lru_cache(maxsize=32768)

@@ -22,6 +22,8 @@ class Stance(Enum):
 _REACH_TOKENS = 12
 _QUIET = frozenset(("*", '"', "_", "`", "$"))
 
+_ADJECTIVES = frozenset("old older new newest previous former current original initial past latest recent".split())
+
 # Cues are matched on the words of one sentence, joined by single spaces, each sign a word of its own; the bounded runs below keep the
 # time linear. A run never leaves its clause.
 _WORD = r"(?: [^\s,;:()]+)"
@@ -58,7 +60,7 @@ _NOW = re.compile(
             r"\b(?:now|currently|current|latest|most recent(?:ly)?|recently|new|newest|updated|today|these days|nowadays|actually|correction|since then|has since|at present)\b"
             rf"(?: ?[,:])?{_RUN}{{0,7}} ",
             rf"\b{_CHANGED}{_WORD}{{0,6}} to{_SAME_STATEMENT}{{0,3}} ",
-            rf"\bbefore(?! that\b| this\b| then\b| it\b){_RUN}{{1,7}} ",
+            rf"\bbefore(?! that\b| this\b| then\b| it\b)(?: (?!but |was |were |is )[^\s,;:()]+){{1,7}} ",
             rf"\bbut{_SAME_STATEMENT}{{0,5}} ",
             rf"\b(?:brings?|bringing|brought)(?: it| that| the total| the count)? to{_SAME_STATEMENT}{{0,2}} ",
             rf"\btotal ?[:=]?{_SAME_STATEMENT}{{0,2}} ",
@@ -75,9 +77,12 @@ _PAST_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:previously|earlier|originally|ini
 _WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ ->")
 
 
-def stance_of(tokens: Tokens, start: int, end: int) -> Stance:
-    """Return how the sentence around the tokens `start`..`end` stands to what they say."""
-    left, right = _around(tokens, start, end)
+def stance_of(tokens: Tokens, start: int, end: int, echo: frozenset[tuple[str, str]] = frozenset()) -> Stance:
+    """Return how the sentence around the tokens `start`..`end` stands to what they say.
+
+    `echo` are the question's own pairs of words ("old sneakers"), which say nothing about the value.
+    """
+    left, right = _around(tokens, start, end, echo)
     if _DENIED.search(left):
         return Stance.DENIED
     if _in_aside(tokens, start):
@@ -97,7 +102,7 @@ def stance_of(tokens: Tokens, start: int, end: int) -> Stance:
     return Stance.WEAK_PAST if _WEAK_PAST_AFTER.match(right) else Stance.PLAIN
 
 
-def _around(tokens: Tokens, start: int, end: int) -> tuple[str, str]:
+def _around(tokens: Tokens, start: int, end: int, echo: frozenset[tuple[str, str]]) -> tuple[str, str]:
     """Return the words before and after inside the sentence, as "a b " and " c d"."""
     words = tokens.words
     i = start
@@ -106,7 +111,11 @@ def _around(tokens: Tokens, start: int, end: int) -> tuple[str, str]:
     j = end
     while j < len(words) and j - end < _REACH_TOKENS and words[j] not in SENTENCE_ENDS:
         j += 1
-    left = "".join(word + " " for word in words[i:start] if word not in _QUIET)
+    left = "".join(
+        word + " "
+        for k, word in enumerate(words[i:start], start=i)
+        if word not in _QUIET and not (word in _ADJECTIVES and (word, tokens.at(k + 1)) in echo)
+    )
     right = "".join(" " + word for word in words[end:j] if word not in _QUIET)
     return left, right
 

@@ -19,7 +19,7 @@ class Value:
 
     `low` and `high` differ for a range. Their scale: plain count (number, money, percent), minutes after midnight or noon (time),
     seconds (duration), 0-6 from Monday (weekday), times per second (frequency), +1 / -1 (yesno, direction).
-    `unit` is a currency, a duration's unit when it has only one, "am" / "pm", "dozen", or "". `bound` is "over" or "under" where the
+    `unit` is a currency, a measure, "am" / "pm", "dozen", or "" where none is given. `bound` is "over" or "under" where the
     text says "more than" or "less than". `pair` holds the two numbers of "5-2"; `date` is (year, month, day), 0 where not given.
     `count` is the number as written, before its unit.
     """
@@ -44,7 +44,7 @@ def same(wanted: Value, found: Value) -> bool:
     if wanted.kind == found.kind:
         return _same_kind(wanted, found)
     if found.kind == "number":
-        return not found.unit and _bare_number_fits(wanted, found)
+        return (not found.unit or (found.unit, wanted.unit) == ("lb", "£")) and _bare_number_fits(wanted, found)
     if wanted.kind == "number":
         return _as_number(wanted, found)
     if wanted.kind == "ratio":
@@ -66,9 +66,11 @@ def _same_kind(wanted: Value, found: Value) -> bool:
     if wanted.kind == "money":
         return _close(wanted, found) and (not wanted.unit or not found.unit or wanted.unit == found.unit)
     if wanted.kind == "number" and wanted.unit != found.unit:
-        # "20 dozen" is 20 where the question counts dozens, else 240.
-        dozens, plain = (wanted, found) if wanted.unit == "dozen" else (found, wanted)
-        return _close(dozens, plain) or (math.isclose(12 * dozens.low, plain.low) and math.isclose(12 * dozens.high, plain.high))
+        if "dozen" in (wanted.unit, found.unit):
+            # "20 dozen" is 20 where the question counts dozens, else 240.
+            dozens, plain = (wanted, found) if wanted.unit == "dozen" else (found, wanted)
+            return _close(dozens, plain) or (math.isclose(12 * dozens.low, plain.low) and math.isclose(12 * dozens.high, plain.high))
+        return _close(wanted, found) and not (wanted.unit and found.unit)
     return _close(wanted, found)
 
 

@@ -80,7 +80,10 @@ def _wrong(stale: Sequence[str], others: Sequence[str]) -> Known:
 
 
 def _read_passage(passage: Passage, spec: Spec, known: Known) -> Verdict | None:
-    found = [verdict for verdict in (_read(text, spec, known) for text in passage.texts) if verdict is not None]
+    first, *rest = (_read(text, spec, known) for text in passage.texts)
+    if passage.leads:
+        return Verdict.HEDGED if first and {first, *rest} >= {Verdict.CURRENT, Verdict.STALE} else first
+    found = [verdict for verdict in (first, *rest) if verdict is not None]
     if not found:
         return None
     return found[0] if len(set(found)) == 1 else Verdict.HEDGED
@@ -93,7 +96,7 @@ def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
         return _read_abstention(tokens, silent, known)
     found = find_mentions(tokens, spec, known)
     if spec.shape == "both":
-        return _read_both(tokens, found, bool(silent))
+        return _read_both(tokens, found, bool(silent), spec)
     if silent:
         found = _standing(tokens, found, silent[-1])
     if isinstance(found, Verdict):
@@ -101,7 +104,7 @@ def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
     if not found:
         return None
     if spec.shape == "list":
-        return _read_list(tokens, found, len(spec.parts))
+        return _read_list(tokens, found, spec)
     return _decide(tokens, found, spec)
 
 
@@ -146,7 +149,7 @@ def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known
 
 
 def _decide(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
-    stances = [(mention, stance_of(tokens, mention.start, mention.end)) for mention in found]
+    stances = [(mention, stance_of(tokens, mention.start, mention.end, spec.echo)) for mention in found]
     tied = _tied(tokens, found, 10 if spec.kind == "direction" else 4)
     # "not A or B" denies both.
     stances = [(m, Stance.DENIED if k in tied and k and stances[k - 1][1] == Stance.DENIED else s) for k, (m, s) in enumerate(stances)]
@@ -201,9 +204,9 @@ def _beside_unknown(tokens: Tokens, held: list[Mention]) -> Verdict:
     return Verdict.CURRENT
 
 
-def _read_both(tokens: Tokens, found: list[Mention], silent: bool) -> Verdict | None:
+def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -> Verdict | None:
     """Judge an answer that must give the value before and the value now."""
-    live = [(m, s) for m in found if (s := stance_of(tokens, m.start, m.end)) != Stance.DENIED]
+    live = [(m, s) for m in found if (s := stance_of(tokens, m.start, m.end, spec.echo)) != Stance.DENIED]
     labels = {mention.label for mention, _ in live}
     if not live or (silent and labels in ({"part 0"}, {"part 1"})):
         return Verdict.ABSTAIN if silent else None
@@ -223,10 +226,10 @@ def _read_both(tokens: Tokens, found: list[Mention], silent: bool) -> Verdict | 
     return Verdict.HEDGED if labels >= {"part 0", "part 1"} else Verdict.OTHER
 
 
-def _read_list(tokens: Tokens, found: list[Mention], size: int) -> Verdict:
+def _read_list(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
     """Judge an answer that must give every item and nothing else."""
-    labels = {m.label for m in found if stance_of(tokens, m.start, m.end) not in (Stance.DENIED, Stance.PAST)}
-    items = {f"part {k}" for k in range(size)}
+    labels = {m.label for m in found if stance_of(tokens, m.start, m.end, spec.echo) not in (Stance.DENIED, Stance.PAST)}
+    items = {f"part {k}" for k in range(len(spec.parts))}
     if items <= labels:
         return Verdict.CURRENT if labels == items else Verdict.HEDGED
     return Verdict.STALE if "stale" in labels else Verdict.OTHER

@@ -12,7 +12,6 @@ from supersession.sources.generator.knobs import Knobs
 from supersession.sources.generator.lexicon import World
 from supersession.sources.generator.plan import Fact, Plan
 
-_BEFORE = (" before the most recent change", " before the latest change")
 _CURRENT_KINDS: tuple[QuestionKind, ...] = ("current", "scoped", "count")
 
 
@@ -24,7 +23,7 @@ def ask(draw: Draw, world: World, knobs: Knobs, plan: Plan, dates: Sequence[dt.d
     seen: set[tuple[object, str]] = set()
     for attempt in range(12 * count):
         kind, fact = plan.kind, plan.facts[0]
-        if attempt and count > 1 or attempt > 4:
+        if (attempt and count > 1) or attempt > 4:
             kind, fact = draw.weighted(knobs.kinds), draw.pick(plan.facts)
         elif len(plan.facts) > 1 and kind != "abstain" and draw.chance(knobs.ask_other):
             kind, fact = "current", draw.pick(plan.facts[1:])
@@ -60,18 +59,16 @@ class _Asker:
             if kind == "scoped" and not self._has_twin(fact):
                 kind = "current"
             gone = [value for value in [*values, *fact.withdrawn] if value and value != current]
-            text = self._fill(fact, "ask")
-            if kind == "current" and self.draw.chance(0.3):
-                text = f"{text[:-1]} now?"
+            asked = self._fill(fact, "ask")
+            text = self._frame("now", ask=asked) if kind == "current" and self.draw.chance(0.3) else capital(f"{asked}?")
             return self._make(name, kind, fact, text, current, gone, fact.attribute.type)
         if before is None or corrected or not fact.attribute.forms("past"):
             return None
         past = self._fill(fact, "past")
         if kind == "previous":
-            return self._make(name, kind, fact, f"{past}{self.draw.pick(_BEFORE)}?", before, [], fact.attribute.type)
+            return self._make(name, kind, fact, self._frame("previous", past=past), before, [], fact.attribute.type)
         if kind == "both":
-            text = f"{past}{self.draw.pick(_BEFORE)}, and what is it now?"
-            return self._make(name, kind, fact, text, f"{before} -> {current}", [], "both")
+            return self._make(name, kind, fact, self._frame("both", past=past), f"{before} -> {current}", [], "both")
         if kind == "direction":
             return self._direction(name, fact, before, current)
         return self._as_of(name, fact, past)
@@ -82,8 +79,7 @@ class _Asker:
         noun = fact.attribute.noun.render(*_voice(fact), name=_name(fact))
         up = float(current) > float(before)
         gold, opposite = ("increase", "decrease") if up else ("decrease", "increase")
-        text = f"Did {noun} go up or down with the most recent change?"
-        question = self._make(name, "direction", fact, text, gold, [], "direction")
+        question = self._make(name, "direction", fact, self._frame("direction", noun=noun), gold, [], "direction")
         return question.model_copy(update={"others": (opposite,)})
 
     def _as_of(self, name: str, fact: Fact, past: str) -> Question | None:
@@ -96,16 +92,12 @@ class _Asker:
         moment = self.dates[session].replace(hour=23, minute=59)
         day = f"{moment:%B} {moment.day}, {moment.year}"
         gone = [state for _, state in states[:place] if state and state != value]
-        if self.draw.chance(0.5):
-            text = f"Going by what I had told you up to {day}, {past[:1].lower()}{past[1:]}?"
-        else:
-            text = f"{past}, going by what I had told you up to {day}?"
-        return self._make(name, "as_of", fact, text, value, gone, fact.attribute.type, moment)
+        return self._make(name, "as_of", fact, self._frame("as_of", past=past, day=day), value, gone, fact.attribute.type, moment)
 
     def _abstain(self, fact: Fact, name: str) -> Question | None:
         """Ask for a retracted value, or for something that was never told: another person's, another scope's, another attribute."""
         if fact.values()[-1] is None:
-            return self._make(name, "abstain", fact, self._fill(fact, "ask"), NOT_STATED, fact.withdrawn, "abstain")
+            return self._make(name, "abstain", fact, capital(f"{self._fill(fact, 'ask')}?"), NOT_STATED, fact.withdrawn, "abstain")
         told = {other.identity for other in self.plan.facts}
         people = [other.person for other in self.plan.facts if other.person]
         for _ in range(10):
@@ -118,7 +110,7 @@ class _Asker:
                 attribute = self.draw.pick(self.world.by_type[attribute.type])
                 absent = Fact(attribute, None, self.draw.pick(attribute.scopes) if attribute.scopes else "")
             if absent.identity not in told:
-                return self._make(name, "abstain", absent, self._fill(absent, "ask"), NOT_STATED, [], "abstain")
+                return self._make(name, "abstain", absent, capital(f"{self._fill(absent, 'ask')}?"), NOT_STATED, [], "abstain")
         return None
 
     def _has_twin(self, fact: Fact) -> bool:
@@ -126,7 +118,10 @@ class _Asker:
 
     def _fill(self, fact: Fact, form: str) -> str:
         template = self.draw.pick(fact.attribute.forms(form))
-        return capital(template.render(*_voice(fact), name=_name(fact), scope=fact.scope))
+        return template.render(*_voice(fact), name=_name(fact), scope=fact.scope)
+
+    def _frame(self, form: str, **slots: str) -> str:
+        return capital(self.draw.pick(self.world.questions[form]).format(**slots))
 
     def _make(
         self,

@@ -13,10 +13,10 @@ from typing import Literal
 Voice = Literal["I", "you", "he", "she"]
 
 _WORDS: dict[Voice, dict[str, str]] = {
-    "I": dict(I="I", my="my", me="me", mine="mine", he="I", his="my", him="me", himself="myself"),
-    "you": dict(I="you", my="your", me="you", mine="yours", he="you", his="your", him="you", himself="yourself"),
-    "he": dict(I="{name}", my="{name}'s", me="{name}", mine="his", he="he", his="his", him="him", himself="himself"),
-    "she": dict(I="{name}", my="{name}'s", me="{name}", mine="hers", he="she", his="her", him="her", himself="herself"),
+    "I": {"I": "I", "my": "my", "me": "me", "mine": "mine", "he": "I", "his": "my", "him": "me", "himself": "myself"},
+    "you": {"I": "you", "my": "your", "me": "you", "mine": "yours", "he": "you", "his": "your", "him": "you", "himself": "yourself"},
+    "he": {"I": "{name}", "my": "{name}'s", "me": "{name}", "mine": "his", "he": "he", "his": "his", "him": "him", "himself": "himself"},
+    "she": {"I": "{name}", "my": "{name}'s", "me": "{name}", "mine": "hers", "he": "she", "his": "her", "him": "her", "himself": "herself"},
 }
 _SUBJECT = re.compile(r"\{(I|my|me|mine|he|his|him|himself)\}")
 _NAMED = re.compile(r"\{(I|my|me)\}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from supersession.episode import QuestionKind
 
@@ -45,7 +45,7 @@ class Knobs(BaseModel):
     """Share of changes told as the correction of a slip."""
     noise: Range = (0, 0)
     """Sentences that mention a value without changing anything."""
-    noise_kinds: dict[str, float] = Field(default_factory=dict)
+    noise_kinds: dict[str, float] = {}
     """Weights of repeat, past, intent, hearsay, joke and once."""
     replies: float = 0.0
     """How often the assistant answers in short sessions; longer ones are always dialogues."""
@@ -57,7 +57,7 @@ class Knobs(BaseModel):
     """Characters within which ideal notes can hold every fact of the episode."""
     ask_other: float = 0.0
     """Share of questions about another fact than the one that changes most."""
-    kinds: dict[QuestionKind, float] = Field(default_factory=lambda: {"current": 1.0})
+    kinds: dict[QuestionKind, float] = {"current": 1.0}
     """Weights of the question kinds."""
 
     @model_validator(mode="after")
@@ -72,8 +72,9 @@ class Knobs(BaseModel):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share and must lie between 0 and 1, got {getattr(self, name)}")
         if self.changes[1] >= self.sessions[0]:
+            needed = self.changes[1] + 1
             raise ValueError(
-                f"{self.changes[1]} changes need at least {self.changes[1] + 1} sessions, got {self.sessions[0]}; raise sessions or lower changes"
+                f"{self.changes[1]} changes need at least {needed} sessions, got {self.sessions[0]}; raise sessions or lower changes"
             )
         if self.chars[0] < 60:
             raise ValueError(f"a session cannot be told in {self.chars[0]} characters; give at least 60")
@@ -107,7 +108,15 @@ _ALL_NOISE = {"repeat": 1.0, "past": 1.0, "intent": 1.5, "hearsay": 1.0, "joke":
 LEVELS: dict[int, Knobs] = {
     0: Knobs(sessions=(2, 2), chars=(60, 90), facts=(1, 1), notes=160),
     1: Knobs(
-        sessions=(2, 3), chars=(80, 130), facts=(2, 2), same_attribute=0.3, same_type=0.5, competitor_last=0.4, ask_other=0.25, replies=0.3, notes=160
+        sessions=(2, 3),
+        chars=(80, 130),
+        facts=(2, 2),
+        same_attribute=0.3,
+        same_type=0.5,
+        competitor_last=0.4,
+        ask_other=0.25,
+        replies=0.3,
+        notes=160,
     ),
     2: Knobs(
         sessions=(3, 3),

@@ -63,8 +63,9 @@ class World:
     people: tuple[Person, ...]
     frames: dict[str, tuple[Template, ...]]
     words: dict[str, tuple[str, ...]]
-    asks: dict[str, tuple[str, ...]]
-    replies: dict[str, tuple[str, ...]]
+    questions: dict[str, tuple[str, ...]]
+    asks: dict[str, tuple[tuple[str, str], ...]]
+    """Per domain, small requests and their answers."""
     topics: tuple[Topic, ...]
     by_type: dict[ValueType, tuple[Attribute, ...]]
 
@@ -77,23 +78,24 @@ def world(name: str) -> World:
     frames = tomllib.loads(folder.joinpath("frames.toml").read_text(encoding="utf-8"))
     chat = tomllib.loads(folder.joinpath("chat.toml").read_text(encoding="utf-8"))
     attributes: list[Attribute] = []
-    asks, replies = {}, {}
+    asks: dict[str, tuple[tuple[str, str], ...]] = {}
     for path in sorted(folder.joinpath("attributes").iterdir(), key=lambda path: path.name):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         domain = data.pop("domain")
-        asks[domain], replies[domain] = tuple(data.pop("asks")), tuple(data.pop("replies"))
+        asks[domain] = tuple((request, answer) for request, answer in data.pop("asks"))
         attributes += [_attribute(key, domain, spec, lexicon["lists"], f"{path.name}, [{key}]") for key, spec in data.items()]
     by_type: dict[ValueType, tuple[Attribute, ...]] = {}
     for attribute in attributes:
         by_type[attribute.type] = (*by_type.get(attribute.type, ()), attribute)
+    questions = {key: tuple(forms) for key, forms in frames.pop("questions").items()}
     words = {key: tuple(frames.pop(key)) for key in ("connect", "ack", "thanks", "answer_open")}
     return World(
         attributes=tuple(attributes),
         people=tuple(Person(name, relation, voice) for name, relation, voice in lexicon["people"]),
         frames={key: tuple(map(compile_template, forms)) for key, forms in frames.items()},
         words=words,
+        questions=questions,
         asks=asks,
-        replies=replies,
         topics=tuple(Topic(**{key: tuple(lines) for key, lines in topic.items()}) for topic in chat.values()),
         by_type=by_type,
     )
@@ -120,5 +122,14 @@ def _attribute(name: str, domain: str, spec: dict[str, Any], lists: dict[str, li
         grows=spec.get("grows", 0),
         noun=compile_template(spec.get("noun", "")),
         ing=compile_template(spec.get("ing", "")),
-        phrasings={key: tuple(map(compile_template, spec[key])) for key in _PHRASINGS if key in spec},
+        phrasings={
+            key: tuple(compile_template(_bare(text) if key in ("ask", "past") else text) for text in spec[key])
+            for key in _PHRASINGS
+            if key in spec
+        },
     )
+
+
+def _bare(question: str) -> str:
+    """Return a question as the middle of a sentence: in lower case and without its question mark."""
+    return question[:1].lower() + question[1:].rstrip("?")

@@ -49,7 +49,7 @@ def expert_answer(question: Question) -> str:
 
 def _fit(facts: Sequence[Fact], dates: Sequence[dt.datetime], before: float, budget: int, dated: bool) -> str:
     if not facts:
-        return NOTHING
+        return NOTHING if len(NOTHING) <= budget else ""
     for with_dates, depth in ((dated, 99), (False, 99), (False, 1), (False, 0)):
         text = "\n".join(_line(fact, dates, before, depth, with_dates) for fact in facts)
         if len(text) <= budget:

@@ -196,8 +196,8 @@ class _Planner:
         earlier = [value for value in fact.values() if value]
         old = earlier[-1]
         if attribute.type == "yesno":
-            value = "no" if old == "yes" else "yes"
-            fact.said.append(Said(at, "update", f"to_{value}", value, old))
+            opposite = "no" if old == "yes" else "yes"
+            fact.said.append(Said(at, "update", f"to_{opposite}", opposite, old))
             return True
         often = 0.7 if self.kind == "count" and main else knobs.relative
         if attribute.type == "integer" and attribute.forms("more", fact.person is not None) and draw.chance(often):
@@ -243,7 +243,7 @@ class _Planner:
         if not free or fact.attribute.type == "yesno":
             return
         at = draw.pick(free) + draw.fraction()
-        states = [value for value in fact.values(at)]
+        states = list(fact.values(at))
         current = states[-1]
         value: str | None
         kind: EventKind = "invalid"
@@ -291,7 +291,9 @@ def _attributes_for(world: World, kind: QuestionKind) -> Sequence[Attribute]:
     if kind == "count":
         return [attribute for attribute in pool if attribute.grows]
     if kind == "direction":
-        return [attribute for attribute in pool if attribute.type in ("integer", "decimal") and not attribute.grows and not attribute.scopes]
+        return [
+            attribute for attribute in pool if attribute.type in ("integer", "decimal") and not attribute.grows and not attribute.scopes
+        ]
     if kind == "scoped":
         return [attribute for attribute in pool if attribute.scopes]
     return pool

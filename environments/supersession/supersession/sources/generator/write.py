@@ -61,21 +61,22 @@ class _Writer:
         parts = [capital(self._sentence(mention, turn=0)) for mention in mentions]
         domain = mentions[0].fact.attribute.domain if mentions else draw.pick(list(self.world.asks))
         length = sum(map(len, parts)) + len(parts)
-        asks = draw.shuffled(self.world.asks[domain])
-        asked = False
-        while asks and (length < low or not asked):
-            request = asks.pop()
-            if length + len(request) > high and length >= low:
-                break
+        answer = ""
+        for request, reply in draw.some(self.world.asks[domain], 2):
+            if length + len(request) > (high if answer else low + 30) and length >= low:
+                continue
             parts.append(request)
             length += len(request) + 1
-            asked = True
+            answer = reply
+            if length >= low:
+                break
+        if length < low:
+            topic = draw.pick(self.world.topics)
+            parts.insert(0, capital(draw.pick(topic.open).format(a=draw.pick(topic.a), b=draw.pick(topic.b))))
         turns = [_turn("user", " ".join(parts))]
         if draw.chance(self.knobs.replies):
-            answer = draw.pick(self.world.words["ack"])
-            if asked and length + len(answer) + 30 < high:
-                answer = f"{answer} {draw.pick(self.world.replies[domain])}"
-            turns.append(_turn("assistant", answer))
+            known = not answer or draw.chance(0.4)
+            turns.append(_turn("assistant", draw.pick(self.world.words["ack"]) if known else answer))
         return turns
 
     def chat(self, mentions: Sequence[_Mention]) -> list[Turn]:

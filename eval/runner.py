@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -113,7 +114,14 @@ def _play_missing(
             store.add(new)
         rows.extend(new)
 
-    with tqdm(total=total, unit="segment", desc=f"{settings.condition}, {len(due)} episodes", disable=not progress or not due) as bar:
+    bar = tqdm(
+        total=total,
+        unit="segment",
+        desc=f"{settings.condition}, {len(due)} episodes",
+        disable=not progress or not due,
+        mininterval=0.1 if sys.stderr.isatty() else 10.0,
+    )
+    with bar:
         if isinstance(engine, EndpointEngine):
             asyncio.run(_live_remotely(engine, due, settings, keep, bar.update))
         else:

@@ -171,5 +171,5 @@ def test_tasks_survive_the_wire_and_accept_their_own_gold(episodes_file: Path) -
 def test_the_v0_entry_point_names_the_remedy() -> None:
     import supersession
 
-    with pytest.raises(ImportError, match="pip install 'verifiers>=0.3.1,<0.4'"):
+    with pytest.raises(ImportError, match=r"pip install 'verifiers>=0\.3\.1,<0\.4'"):
         supersession.load_environment()

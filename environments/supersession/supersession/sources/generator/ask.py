@@ -97,7 +97,15 @@ class _Asker:
     def _abstain(self, fact: Fact, name: str) -> Question | None:
         """Ask for a retracted value, or for something that was never told: another person's, another scope's, another attribute."""
         if fact.values()[-1] is None:
-            return self._make(name, "abstain", fact, capital(f"{self._fill(fact, 'ask')}?"), NOT_STATED, fact.withdrawn, "abstain")
+            return self._make(
+                name,
+                "abstain",
+                fact,
+                capital(f"{self._fill(fact, 'ask')}?"),
+                NOT_STATED,
+                [*filter(None, fact.values()), *fact.withdrawn],
+                "abstain",
+            )
         told = {other.identity for other in self.plan.facts}
         people = [other.person for other in self.plan.facts if other.person]
         for _ in range(10):

@@ -44,6 +44,14 @@ def compile_template(text: str) -> Template:
     return Template(voices, third=bool(_NAMED.search(text)), uses_old="{old}" in text)
 
 
+_ARTICLE = re.compile(r"\b(a) (?=[aeio])(?!one\b)", re.IGNORECASE)
+
+
+def article(text: str) -> str:
+    """Return `text` with "an" where "a" stands before a vowel."""
+    return _ARTICLE.sub(r"\1n ", text)
+
+
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 

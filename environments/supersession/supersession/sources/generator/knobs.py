@@ -46,7 +46,7 @@ class Knobs(BaseModel):
     noise: Range = (0, 0)
     """Sentences that mention a value without changing anything."""
     noise_kinds: dict[str, float] = {}
-    """Weights of repeat, past, intent, hearsay, joke and once."""
+    """Weights of the kinds in `NOISE_KINDS`."""
     replies: float = 0.0
     """How often the assistant answers in short sessions; longer ones are always dialogues."""
     chat: bool = False
@@ -83,6 +83,8 @@ class Knobs(BaseModel):
         unknown = sorted(set(self.noise_kinds) - set(NOISE_KINDS))
         if unknown:
             raise ValueError(f"noise kind {unknown[0]!r} is unknown; choose from {', '.join(NOISE_KINDS)}")
+        if self.noise_kinds.get("slip") and not self.chat:
+            raise ValueError("a slip of the assistant needs a dialogue; set chat to true or take slip out of noise_kinds")
         for name, weights in (("noise_kinds", self.noise_kinds), ("kinds", self.kinds)):
             if any(weight < 0 for weight in weights.values()) or (weights and sum(weights.values()) <= 0):
                 raise ValueError(f"the weights of {name} must be 0 or more and not all 0, got {weights}")
@@ -91,7 +93,8 @@ class Knobs(BaseModel):
         return self
 
 
-NOISE_KINDS = ("repeat", "past", "intent", "hearsay", "joke", "once")
+NOISE_KINDS = ("repeat", "past", "slip", "intent", "hearsay", "joke", "once")
+"""The value again; an earlier one as a memory, or from the assistant; a plan that came to nothing; a rumour; a joke; an exception."""
 
 _ALL_KINDS: dict[QuestionKind, float] = {
     "current": 0.4,
@@ -103,7 +106,7 @@ _ALL_KINDS: dict[QuestionKind, float] = {
     "scoped": 0.1,
     "abstain": 0.08,
 }
-_ALL_NOISE = {"repeat": 1.0, "past": 1.0, "intent": 1.5, "hearsay": 1.0, "joke": 0.5, "once": 1.5}
+_ALL_NOISE = {"repeat": 1.0, "past": 1.0, "slip": 0.8, "intent": 1.5, "hearsay": 1.0, "joke": 0.5, "once": 1.5}
 
 LEVELS: dict[int, Knobs] = {
     0: Knobs(sessions=(2, 2), chars=(60, 90), facts=(1, 1), notes=160),

@@ -88,7 +88,7 @@ def world(name: str) -> World:
     for attribute in attributes:
         by_type[attribute.type] = (*by_type.get(attribute.type, ()), attribute)
     questions = {key: tuple(forms) for key, forms in frames.pop("questions").items()}
-    words = {key: tuple(frames.pop(key)) for key in ("connect", "ack", "thanks", "answer_open")}
+    words = {key: tuple(frames.pop(key)) for key in ("connect", "ack", "thanks", "answer_open", "protest", "tuck")}
     return World(
         attributes=tuple(attributes),
         people=tuple(Person(name, relation, voice) for name, relation, voice in lexicon["people"]),

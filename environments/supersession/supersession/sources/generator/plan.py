@@ -40,10 +40,10 @@ class Fact:
     scope: str
     said: list[Said] = field(default_factory=list)
     withdrawn: list[str] = field(default_factory=list)
+    key: FactKey = field(init=False)
 
-    @property
-    def key(self) -> FactKey:
-        return FactKey(scope=self.scope, subject=self.person.name if self.person else USER, attribute=self.attribute.name)
+    def __post_init__(self) -> None:
+        self.key = FactKey(scope=self.scope, subject=self.person.name if self.person else USER, attribute=self.attribute.name)
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -170,18 +170,22 @@ class _Planner:
         return True
 
     def _tell_other(self, fact: Fact, main: Fact) -> None:
+        """Tell another fact; one that competes with the main fact often has its last word after the main fact's last change."""
         draw = self.draw
-        competes = fact.attribute.type == main.attribute.type
-        if competes and draw.chance(self.knobs.competitor_last):
-            after = main.said[-1].at
-            session = draw.between(int(after), self.sessions - 1)
-            start = after + (int(after) + 1 - after) * draw.fraction() if session == int(after) else session + draw.fraction()
-        else:
-            start = draw.below(self.sessions) + draw.fraction()
-        later = range(int(start) + 1, self.sessions)
-        changes = draw.chance(self.knobs.other_changes)
-        if self._assert(fact, start) and changes and later:
-            self._change(fact, draw.pick(later) + draw.fraction(), main=False)
+        start = draw.below(self.sessions) + draw.fraction()
+        change = draw.below(self.sessions) + draw.fraction() if draw.chance(self.knobs.other_changes) else 0.0
+        if fact.attribute.type == main.attribute.type and draw.chance(self.knobs.competitor_last):
+            last = self._after(main.said[-1].at)
+            start, change = (start, last) if change else (last, 0.0)
+        if self._assert(fact, start) and int(change) > int(start):
+            self._change(fact, change, main=False)
+
+    def _after(self, moment: float) -> float:
+        """Return a moment after `moment`, in its session or a later one."""
+        session = self.draw.between(int(moment), self.sessions - 1)
+        if session > int(moment):
+            return session + self.draw.fraction()
+        return moment + (int(moment) + 1 - moment) * self.draw.fraction()
 
     def _assert(self, fact: Fact, at: float) -> bool:
         value = self._fresh(fact.attribute)
@@ -249,12 +253,15 @@ class _Planner:
         kind: EventKind = "invalid"
         if form == "repeat":
             value, kind = current, "repeat"
-        elif form == "past":
+        elif form in ("past", "slip"):
             gone = [state for state in states[:-1] if state and state != current]
-            value, kind = (draw.pick(gone) if gone else None), "repeat"
+            value = draw.pick(gone) if gone else None
+            kind = "repeat" if form == "past" else "invalid"
         else:
             if form == "once":
                 form, kind = ("once", "exception") if fact.attribute.forms("once", fact.person is not None) else ("intent", "invalid")
+            if form == "intent" and fact.attribute.grows:
+                form = "hearsay"  # nobody decides against a count
             value = self._fresh(fact.attribute)
         if value is not None:
             fact.said.append(Said(at, kind, form, value))

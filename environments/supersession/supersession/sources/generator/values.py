@@ -33,7 +33,7 @@ def all_values(kind: ValueType, spec: dict[str, Any]) -> tuple[str, ...]:
         return tuple(f"{number} {spec['unit']}" for number in numbers)
     if kind in ("decimal", "percent"):
         sign = "%" if kind == "percent" else ""
-        return tuple(f"{number:.1f}{sign}" for number in numbers)
+        return tuple(f"{number:.1f}".removesuffix(".0") + sign for number in numbers)
     raise ValueError(f"attributes of type {kind!r} need a list of values, not a range")
 
 

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from supersession.episode import FactEvent, Session, Turn
+from supersession.episode import FactEvent, Role, Session, Turn
 from supersession.sources.generator.draw import Draw
-from supersession.sources.generator.grammar import capital
+from supersession.sources.generator.grammar import Template, Voice, article, capital
 from supersession.sources.generator.knobs import Knobs
 from supersession.sources.generator.lexicon import Topic, World
 from supersession.sources.generator.plan import Fact, Plan, Said
@@ -16,6 +16,9 @@ from supersession.sources.generator.values import NUMBER_WORDS
 
 _EXCHANGE_CHARS = 330
 """Length at which a chat turns to its next question, in characters."""
+
+_CHANGES = ("update", "increment")
+"""Events that may be tucked into another sentence; a correction or an exception has to stand alone."""
 
 
 @dataclass(slots=True)
@@ -44,7 +47,7 @@ def write_sessions(
     for number, date in enumerate(dates):
         here = [mention for mention in mentions if mention.said.session == number]
         turns = writer.chat(here) if knobs.chat else writer.message(here)
-        sessions.append(Session.model_construct(date=date, turns=tuple(turns)))
+        sessions.append(Session(date=date, turns=tuple(turns)))
     return sessions, writer.timeline
 
 
@@ -52,6 +55,7 @@ class _Writer:
     def __init__(self, draw: Draw, world: World, knobs: Knobs) -> None:
         self.draw, self.world, self.knobs = draw, world, knobs
         self.known: set[str] = set()
+        self.phrased: set[tuple[int, int]] = set()
         self.timeline: list[FactEvent] = []
 
     def message(self, mentions: Sequence[_Mention]) -> list[Turn]:
@@ -73,10 +77,10 @@ class _Writer:
         if length < low:
             topic = draw.pick(self.world.topics)
             parts.insert(0, capital(draw.pick(topic.open).format(a=draw.pick(topic.a), b=draw.pick(topic.b))))
-        turns = [_turn("user", " ".join(parts))]
+        turns = [Turn(role="user", content=" ".join(parts))]
         if draw.chance(self.knobs.replies):
             known = not answer or draw.chance(0.4)
-            turns.append(_turn("assistant", draw.pick(self.world.words["ack"]) if known else answer))
+            turns.append(Turn(role="assistant", content=draw.pick(self.world.words["ack"]) if known else answer))
         return turns
 
     def chat(self, mentions: Sequence[_Mention]) -> list[Turn]:
@@ -88,38 +92,51 @@ class _Writer:
         topics = draw.some(self.world.topics, min(exchanges, len(self.world.topics)))
         turns: list[Turn] = []
         length = 0
+        protest = ""
         for number in range(exchanges):
             topic = topics[number % len(topics)]
             a, b = draw.pick(topic.a), draw.pick(topic.b)
             here = [mention for mention, place in zip(mentions, places, strict=True) if place == number]
-            user = self._user_turn(here, topic, a, b, turn=len(turns))
-            turns.append(_turn("user", user))
+            slips = [mention for mention in here if mention.said.form == "slip"]
+            stated = [mention for mention in here if mention.said.form != "slip"]
+            greeting = protest or (draw.pick(self.world.words["thanks"]) if turns and draw.chance(0.4) else "")
+            user = " ".join(filter(None, [greeting, self._user_text(stated, topic, a, b, turn=len(turns))]))
+            turns.append(Turn(role="user", content=user))
             length += len(user)
-            reply = self._reply(topic, a, b, round(target * (number + 1) / exchanges) - length)
-            turns.append(_turn("assistant", reply))
+            start = draw.pick(self.world.words["ack"]) if any(m.said.kind in _CHANGES for m in stated) and draw.chance(0.3) else ""
+            start = " ".join(filter(None, [start, *(self._sentence(slip, turn=len(turns)) for slip in slips)]))
+            reply = self._reply(start, topic, a, b, round(target * (number + 1) / exchanges) - length)
+            turns.append(Turn(role="assistant", content=reply))
             length += len(reply)
+            protest = draw.pick(self.world.words["protest"]) if slips else ""
+        if protest:
+            turns += [Turn(role="user", content=protest), Turn(role="assistant", content=draw.pick(self.world.words["ack"]))]
         return turns
 
-    def _user_turn(self, mentions: Sequence[_Mention], topic: Topic, a: str, b: str, turn: int) -> str:
+    def _user_text(self, mentions: Sequence[_Mention], topic: Topic, a: str, b: str, turn: int) -> str:
         """Weave the mentions into a message about a side topic: before it, after its opening, or at the end."""
-        draw, words = self.draw, self.world.words
-        opening = capital(draw.pick(topic.open).format(a=a, b=b))
-        request = capital(draw.pick(topic.ask).format(a=a, b=b))
-        parts = [opening, request] if turn == 0 or draw.chance(0.6) else [f"{draw.pick(words['thanks'])} {opening}", request]
+        draw = self.draw
+        parts = [capital(draw.pick(topic.open).format(a=a, b=b)), capital(draw.pick(topic.ask).format(a=a, b=b))]
         place = draw.below(3)
         told = []
         for number, mention in enumerate(mentions):
             sentence = self._sentence(mention, turn)
-            connected = (place > 0 or number > 0) and draw.chance(0.6)
-            told.append(draw.pick(words["connect"]) + sentence if connected else capital(sentence))
+            if mention.said.kind in _CHANGES and draw.chance(0.3):
+                told.append(capital(draw.pick(self.world.words["tuck"]).format(s=sentence.removesuffix("."))))
+            elif (place > 0 or number > 0) and mention.said.form != "repeat" and draw.chance(0.6):
+                told.append(draw.pick(self.world.words["connect"]) + sentence)
+            else:
+                told.append(capital(sentence))
         return " ".join([*parts[:place], *told, *parts[place:]])
 
-    def _reply(self, topic: Topic, a: str, b: str, length: int) -> str:
+    def _reply(self, start: str, topic: Topic, a: str, b: str, length: int) -> str:
+        """Return an answer of about `length` characters that begins with `start`."""
         draw = self.draw
-        parts = [draw.pick(self.world.words["answer_open"])] if draw.chance(0.4) else []
-        written = sum(map(len, parts))
+        opener = draw.pick(self.world.words["answer_open"]) if not start and draw.chance(0.4) else start
+        parts = [opener] if opener else []
+        written = len(opener)
         for tip in draw.shuffled(topic.tip):
-            if written and written + len(tip) > length:
+            if len(parts) > bool(opener) and written + len(tip) > length:
                 break
             parts.append(capital(tip.format(a=a, b=b)))
             written += len(parts[-1]) + 1
@@ -128,34 +145,40 @@ class _Writer:
     def _sentence(self, mention: _Mention, turn: int) -> str:
         """Tell one mention, and record it in the timeline."""
         fact, said = mention.fact, mention.said
-        self.timeline.append(
-            FactEvent.model_construct(session=said.session, turn=turn, key=fact.key, kind=said.kind, by="user", value=said.value)
-        )
+        by: Role = "assistant" if said.form == "slip" else "user"
+        self.timeline.append(FactEvent(session=said.session, turn=turn, key=fact.key, kind=said.kind, by=by, value=said.value))
         draw, attribute, person = self.draw, fact.attribute, fact.person
-        voice = person.voice if person else "I"
         name = person.name if person else ""
+        voice: Voice = person.voice if person else "you" if by == "assistant" else "I"
         slots = {"name": name, "scope": fact.scope, "v": said.value or "", "old": said.old}
         if said.kind == "increment":
-            step = abs(int(said.value or 0))
-            slots["d"] = NUMBER_WORDS[step]
+            slots["d"] = NUMBER_WORDS[abs(int(said.value or 0))]
         if said.form in self.world.frames:
             slots["noun"] = attribute.noun.render(voice, **slots)
             slots["ing"] = attribute.ing.render(voice, **slots)
             slots["gossip"] = self._gossip(name)
             template = draw.pick(self.world.frames[said.form])
         else:
-            template = draw.pick(attribute.forms(said.form, third=person is not None))
-        text = template.render(voice, **slots)
+            template = self._unused(mention, attribute.forms(said.form, third=person is not None))
+        text = article(template.render(voice, **slots))
         if person and self.knobs.introduce and name not in self.known:
             self.known.add(name)
             text = text.replace(name, f"{person.relation} {name}", 1)
         return text
 
+    def _unused(self, mention: _Mention, forms: Sequence[Template]) -> Template:
+        """Return a phrasing that was not used for this fact yet, as far as there is one."""
+        template = self.draw.pick(forms)
+        for _ in range(3):
+            if (id(mention.fact), id(template)) not in self.phrased:
+                break
+            template = self.draw.pick(forms)
+        self.phrased.add((id(mention.fact), id(template)))
+        return template
+
     def _gossip(self, name: str) -> str:
         """Return somebody who is wrong about a fact, other than the one whom it is about."""
-        person = self.draw.pick([person for person in self.world.people if person.name != name])
+        person = self.draw.pick(self.world.people)
+        while person.name == name:
+            person = self.draw.pick(self.world.people)
         return f"{person.relation} {person.name}"
-
-
-def _turn(role: str, content: str) -> Turn:
-    return Turn.model_construct(role=role, content=content)

@@ -37,7 +37,7 @@ class EvaluationOptions(Options):
 
     data: Path | None = None
     """LongMemEval's JSON (.json, .json.gz) or a JSONL file of episodes; without --data and --split, LongMemEval comes from the hub."""
-    split: Literal["train", "dev", "test", "ood"] | None = None
+    split: Literal["dev", "test", "ood"] | None = None
     """A generated split instead of a file."""
     level: int | None = Field(None, ge=0)
     """Difficulty of a generated split (default 2)."""
@@ -51,6 +51,10 @@ class EvaluationOptions(Options):
     """A local model: alias, folder or hub id; with --endpoint, the model's name there."""
     adapter: Path | None = None
     """Folder of a LoRA adapter for the local model."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Precision of the local model; auto: bfloat16 on a GPU, float32 on a CPU."""
+    batch_tokens: int | None = Field(None, ge=1)
+    """Tokens that the local model takes at a time; fewer need less memory, and less is lost at an interrupt."""
     endpoint: str | None = None
     """Base URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1; the key is read from OPENAI_API_KEY."""
     concurrency: int = Field(CONCURRENCY, ge=1)
@@ -62,6 +66,7 @@ class EvaluationOptions(Options):
     answer_tokens: int = Field(ANSWER_TOKENS, ge=1)
     """Tokens that an answer may have."""
     temperature: float = Field(0.0, ge=0)
+    """0: the most likely reply; above: sampled."""
     stale_weight: float = Field(STALE_WEIGHT, ge=0)
     """What a stale answer costs in the reward."""
     limit: int | None = Field(None, ge=1)
@@ -142,17 +147,20 @@ def open_engine(options: EvaluationOptions) -> Local | EndpointEngine:
             )
         except ValueError as error:
             raise UsageError(f"--endpoint: {error}") from error
-    from supersession.engines.local import LocalEngine
+    from supersession.engines.local import BATCH_TOKENS, LocalEngine
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    batch_tokens = options.batch_tokens or BATCH_TOKENS
     try:
-        return LocalEngine.load(options.model or DEFAULT_MODEL, options.adapter)
+        return LocalEngine.load(options.model or DEFAULT_MODEL, options.adapter, options.dtype, batch_tokens=batch_tokens)
     except ModelError as error:
         raise UsageError(str(error)) from error
 
 
 def identity(options: EvaluationOptions) -> dict[str, Any]:
     """Return what decides a row's content; rows that differ in it do not belong in one folder."""
-    names = ("condition", "budget", "endpoint", "answer_tokens", "temperature", "stale_weight", "seed")
+    names = ("condition", "budget", "dtype", "endpoint", "answer_tokens", "temperature", "stale_weight", "seed")
     if options.split is not None:
         source = f"{options.split}, level {DEFAULT_LEVEL if options.level is None else options.level}"
     elif options.data is not None:

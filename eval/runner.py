@@ -24,9 +24,6 @@ from eval.rows import Row, RowStore, SegmentSize
 CHARS_PER_TOKEN = 4
 """English text, roughly; only used to size chunks of local work."""
 
-CHUNK_BATCHES = 2
-"""A chunk's rollouts fill about this many batches of the local engine at each step; an interrupt loses at most one chunk."""
-
 
 class Local(Protocol):
     """What this module needs of `LocalEngine`, named here so that endpoints can be evaluated without torch."""
@@ -183,9 +180,12 @@ def _size(step: Step) -> SegmentSize:
 
 
 def _chunks(episodes: Sequence[Episode], settings: Settings, batch_tokens: int) -> Iterator[list[Episode]]:
-    """Yield episodes of like length, the longest first, so that a chunk's step fills `CHUNK_BATCHES` batches of the engine."""
+    """Yield episodes of like length, the longest first, as many at a time as fill one batch of the engine at each step.
+
+    An interrupt loses at most one chunk.
+    """
     sizes = {episode.id: _longest_prompt(episode, settings.condition) for episode in episodes}
-    limit = CHUNK_BATCHES * batch_tokens * CHARS_PER_TOKEN
+    limit = batch_tokens * CHARS_PER_TOKEN
     chunk: list[Episode] = []
     for episode in sorted(episodes, key=lambda episode: -sizes[episode.id]):
         if chunk and sizes[chunk[0].id] * (len(chunk) + 1) > limit:

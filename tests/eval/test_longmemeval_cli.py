@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -25,8 +24,6 @@ from tests.conftest import make_episode
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, str(ROOT / "eval" / "longmemeval.py")]
-# Also where the repository itself is not installed.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +59,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def run_apart(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=ENVIRONMENT, **options)
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
@@ -150,7 +147,7 @@ def test_killed_twice_every_question_is_answered_once(run: Run, data: Path, tmp_
         path = tmp_path / "killed" / "rows.jsonl"
         for wanted in (3, 9):
             command = [*COMMAND, *map(str, options), "--out", str(path.parent), "--concurrency", "2"]
-            process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not (path.exists() and path.read_bytes().count(b"\n") >= wanted):
                 time.sleep(0.01)
@@ -168,7 +165,7 @@ def test_an_interrupt_keeps_what_was_finished(data: Path, tmp_path: Path) -> Non
     path = tmp_path / "rows.jsonl"
     with serve(gym_agent, delay_s=0.05) as server:
         command = [*COMMAND, "--data", str(data), "--endpoint", server.url, "--model", "gym", "--out", str(tmp_path), "--concurrency", "1"]
-        process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (path.exists() and path.stat().st_size):
             time.sleep(0.01)
@@ -266,6 +263,22 @@ def test_another_config_in_the_same_folder_is_refused(run: Run, data: Path, tmp_
         done = run(*options, "--budget", 200)
     assert done.returncode == 2
     assert "holds results with budget 300, this run has 200; choose another --out" in done.stderr
+
+
+def test_an_unknown_key_in_the_config_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text("bugdet = 300\n")
+    done = run("--config", tmp_path / "run.toml")
+    assert done.returncode == 2
+    assert "unknown key 'bugdet'" in done.stderr
+
+
+def test_a_config_file_sets_options_and_flags_win(run: Run, data: Path, tmp_path: Path) -> None:
+    with serve(gym_agent) as server:
+        (tmp_path / "run.toml").write_text(f'data = "{data}"\nendpoint = "{server.url}"\nmodel = "gym"\nbudget = 100\nlimit = 2\n')
+        done = run("--config", tmp_path / "run.toml", "--limit", 1, "--json", tmp_path / "all.json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "all.json").read_text())
+    assert (result["config"]["budget"], len(result["rows"])) == (100, 1)
 
 
 def test_help_shows_an_example(run: Run) -> None:

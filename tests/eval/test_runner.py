@@ -149,7 +149,7 @@ def test_an_interrupt_loses_only_the_chunk_under_way(engine: LocalEngine, tmp_pa
                 raise KeyboardInterrupt
             return super().play(rollouts, **options)
 
-    small = 300
+    small = 600
     with pytest.raises(KeyboardInterrupt):
         evaluate(Interrupted(engine.model, engine.tokenizer, small), EPISODES, budget=12, answer_tokens=4, out=tmp_path, progress=False)
     kept = len((tmp_path / "rows.jsonl").read_text().splitlines())
@@ -161,7 +161,7 @@ def test_an_interrupt_loses_only_the_chunk_under_way(engine: LocalEngine, tmp_pa
 
 def test_chunks_hold_every_episode_once_the_longest_first() -> None:
     episodes = [with_session(make_episode(str(n)), 0, "x" * n) for n in (40, 9000, 300, 4000, 60)]
-    chunks = list(_chunks(episodes, Settings(), batch_tokens=1500))
+    chunks = list(_chunks(episodes, Settings(), batch_tokens=3000))
     assert [[episode.id for episode in chunk] for chunk in chunks] == [["9000"], ["4000", "300"], ["60", "40"]]
 
 

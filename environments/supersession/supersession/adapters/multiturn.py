@@ -88,8 +88,8 @@ class SupersessionMultiTurnEnv(vf.MultiTurnEnv):
         return state
 
     async def get_prompt_messages(self, state: vf.State) -> vf.Messages:
-        rollout: NotesRollout = state["rollout"]
-        return normalize_messages(rollout.prompt().messages, field_name="prompt")
+        segment = state["segment"] = state["rollout"].prompt()
+        return normalize_messages(segment.messages, field_name="prompt")
 
     async def env_response(self, messages: vf.Messages, state: vf.State, **kwargs: Any) -> vf.Messages:
         """Return the next prompt whole; the library never asks, since nothing is appended to a conversation here."""
@@ -107,8 +107,7 @@ class SupersessionMultiTurnEnv(vf.MultiTurnEnv):
         """Ask with this turn's token limit, unless the user set one. An empty reply is a reply here, where the library sees a failure."""
         given = {key: value for key, value in (sampling_args or state["sampling_args"] or {}).items() if value is not None}
         if not given.keys() & {"max_tokens", "max_completion_tokens"}:
-            rollout: NotesRollout = state["rollout"]
-            given["max_tokens"] = token_limit(rollout.prompt(), rollout.budget)
+            given["max_tokens"] = token_limit(state["segment"], state["rollout"].budget)
         try:
             return await super().get_model_response(state, prompt, client, model, tool_defs, given)
         except vf.EmptyModelResponseError:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-from supersession.cli import Options, UsageError, provenance, run
+from pydantic import Field, ValidationError
+from supersession.cli import Options, UsageError, load_toml, provenance, run
 from supersession.episode import NOT_STATED, Episode, Question, format_date, write_jsonl
-from supersession.sources.generator import LEVELS, SPLITS, episodes, expert_answer
+from supersession.sources.generator import LEVELS, SPLITS, Knobs, episodes, expert_answer
 from tqdm import tqdm
 
 EXAMPLE = "python curricula/generate.py --level 2 --split test --count 100 --seed 0 --out episodes.jsonl"
@@ -25,6 +25,8 @@ class GenerateOptions(Options):
     """One of train, dev, test, ood."""
     level: int = 2
     """Difficulty from 0 to 6."""
+    knobs: Path | None = None
+    """TOML file of knobs that replace those of the level, such as `sessions = [3, 5]`."""
     count: int = Field(100, ge=1)
     """Number of episodes."""
     start: int = Field(0, ge=0)
@@ -47,7 +49,8 @@ def main(options: GenerateOptions) -> None:
         raise UsageError(f"--level: {options.level} is unknown; choose one of {', '.join(map(str, LEVELS))}")
     if not options.out.parent.is_dir():
         raise UsageError(f"--out: the folder {options.out.parent} does not exist; create it first")
-    made = episodes(options.split, options.seed, options.level, options.count, options.start, options.questions, options.budget)
+    knobs = read_knobs(options.knobs, options.level) if options.knobs else None
+    made = episodes(options.split, options.seed, options.level, options.count, options.start, options.questions, options.budget, knobs)
     counts: dict[str, int] = {}
     stream = _counted(tqdm(made, total=options.count, desc=f"{options.split} level {options.level}", unit="episode"), counts)
     if options.format == "jsonl":
@@ -58,6 +61,16 @@ def main(options: GenerateOptions) -> None:
     if options.json_file:
         summary = {"options": options.model_dump(mode="json"), "episodes": options.count, "kinds": counts, "provenance": provenance()}
         options.json_file.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+def read_knobs(path: Path, level: int) -> Knobs:
+    """Return the knobs of `level` with those in a TOML file in their place; raise `UsageError` naming what makes no sense."""
+    try:
+        return Knobs.model_validate({**LEVELS[level].model_dump(), **load_toml(path)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise UsageError(f"{path}: {where}{first['msg'].removeprefix('Value error, ')}") from error
 
 
 def write_longmemeval(made: Iterator[Episode], path: Path) -> None:

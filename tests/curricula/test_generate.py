@@ -53,3 +53,15 @@ def test_bad_input_is_one_sentence_and_leaves_no_file(tmp_path):
     assert done.returncode == 2
     assert "does not exist" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_knobs_from_a_file_replace_those_of_the_level(tmp_path):
+    knobs, out = tmp_path / "knobs.toml", tmp_path / "e.jsonl"
+    knobs.write_text("sessions = [5, 5]\n")
+    assert _generate("--level", 2, "--count", 3, "--knobs", knobs, "--out", out).returncode == 0
+    assert all(len(episode.sessions) == 5 for episode in read_jsonl(out))
+    for text, says in (("sessions = [5, 2]", "sessions must be a range"), ("session = 3", "session: "), ("sessions = [", "not valid TOML")):
+        knobs.write_text(text)
+        done = _generate("--knobs", knobs, "--out", out)
+        assert done.returncode == 2
+        assert says in done.stderr

@@ -9,6 +9,7 @@ import pytest
 from supersession.answers import Verdict, verdict
 from supersession.episode import NOT_STATED, Episode, resolve
 from supersession.sources.generator import LEVELS, SPLITS, episodes, expert_answer, generate
+from supersession.sources.generator.values import NUMBER_WORDS
 
 COUNTS = {0: 600, 1: 600, 2: 600, 3: 300, 4: 200, 5: 150, 6: 100}
 
@@ -80,7 +81,8 @@ def test_values_of_the_timeline_stand_in_the_turn_that_tells_them(batch):
     for episode in batch:
         for event in episode.timeline:
             if event.value is not None and event.value not in ("yes", "no") and event.kind != "increment":
-                assert event.value.lower() in episode.sessions[event.session].turns[event.turn].content.lower()
+                told = episode.sessions[event.session].turns[event.turn].content.lower()
+                assert event.value.lower() in told or NUMBER_WORDS[int(event.value)] in told
 
 
 @each_batch
@@ -167,3 +169,14 @@ def test_every_kind_of_question_is_asked():
 
 def test_splits_are_the_documented_ones():
     assert SPLITS == ("train", "dev", "test", "ood")
+
+
+def test_long_chains_find_an_attribute_with_enough_values():
+    knobs = LEVELS[3].model_copy(update={"sessions": (14, 14), "changes": (12, 13), "kinds": {"current": 1.0, "scoped": 1.0}})
+    assert len(list(episodes("train", 0, 3, 60, knobs=knobs))) == 60
+
+
+def test_sessions_can_be_as_long_as_a_benchmark_s():
+    knobs = LEVELS[3].model_copy(update={"chars": (12_000, 13_000)})
+    episode = generate("train", 0, 0, knobs=knobs)
+    assert all(10_000 < sum(len(turn.content) for turn in session.turns) < 14_000 for session in episode.sessions)

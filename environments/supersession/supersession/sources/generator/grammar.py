@@ -49,7 +49,7 @@ _ARTICLE = re.compile(r"\b(a) (?=[aeio])(?!one\b)", re.IGNORECASE)
 
 def article(text: str) -> str:
     """Return `text` with "an" where "a" stands before a vowel."""
-    return _ARTICLE.sub(r"\1n ", text)
+    return _ARTICLE.sub(r"\1n ", text) if "a " in text else text
 
 
 def capital(text: str) -> str:

@@ -51,6 +51,8 @@ class Knobs(BaseModel):
     """How often the assistant answers in short sessions; longer ones are always dialogues."""
     chat: bool = False
     """Sessions read like chats, with side topics."""
+    words: float = 0.0
+    """Share of small numbers written as words."""
     introduce: bool = False
     """A person's first mention says who it is ("my sister Mia")."""
     notes: int = 300
@@ -67,7 +69,7 @@ class Knobs(BaseModel):
             least = 0 if name == "noise" else 1
             if not least <= low <= high:
                 raise ValueError(f"{name} must be a range (low, high) with {least} <= low <= high, got {(low, high)}")
-        shares = "other_changes same_attribute same_type competitor_last implicit relative returns corrections replies ask_other"
+        shares = "other_changes same_attribute same_type competitor_last implicit relative returns corrections replies words ask_other"
         for name in shares.split():
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share and must lie between 0 and 1, got {getattr(self, name)}")
@@ -152,6 +154,7 @@ LEVELS: dict[int, Knobs] = {
         noise=(1, 2),
         noise_kinds=_ALL_NOISE,
         chat=True,
+        words=0.4,
         introduce=True,
         ask_other=0.15,
         kinds=_ALL_KINDS,
@@ -172,6 +175,7 @@ LEVELS: dict[int, Knobs] = {
         noise=(2, 4),
         noise_kinds=_ALL_NOISE,
         chat=True,
+        words=0.4,
         introduce=True,
         ask_other=0.2,
         kinds=_ALL_KINDS,
@@ -192,6 +196,7 @@ LEVELS: dict[int, Knobs] = {
         noise=(3, 5),
         noise_kinds=_ALL_NOISE,
         chat=True,
+        words=0.4,
         introduce=True,
         ask_other=0.25,
         kinds=_ALL_KINDS,
@@ -212,6 +217,7 @@ LEVELS: dict[int, Knobs] = {
         noise=(4, 7),
         noise_kinds=_ALL_NOISE,
         chat=True,
+        words=0.4,
         introduce=True,
         ask_other=0.25,
         kinds=_ALL_KINDS,

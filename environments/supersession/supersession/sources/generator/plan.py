@@ -15,6 +15,16 @@ from supersession.sources.generator.values import difference_in_words
 
 USER = "user"
 
+_NOISE_EVENTS: dict[str, EventKind] = {
+    "repeat": "repeat",
+    "past": "repeat",
+    "slip": "invalid",
+    "intent": "invalid",
+    "hearsay": "invalid",
+    "joke": "invalid",
+    "once": "exception",
+}
+
 
 @dataclass(slots=True)
 class Said:
@@ -99,9 +109,10 @@ class _Planner:
 
     def plan(self) -> Plan:
         main = self._main_fact()
-        self.facts.append(main)
         while not self._tell_main(main):
-            main.said.clear()
+            self.used.clear()
+            main = self._main_fact()
+        self.facts.append(main)
         for number in range(self.draw.between(*self.knobs.facts) - 1):
             other = self._other_fact(main, force_same=number == 0 and self.kind == "scoped")
             if other is not None:
@@ -238,39 +249,44 @@ class _Planner:
         return True
 
     def _noise(self, main: Fact) -> None:
-        """Mention a value that changes nothing, about a fact and in a session where nothing else is said about it."""
+        """Mention a value that changes nothing, mostly about the main fact and often after its last change."""
         draw = self.draw
         fact = main if draw.chance(0.6) else draw.pick(self.facts)
         form = draw.weighted(self.knobs.noise_kinds)
-        busy = {said.session for said in fact.said}
-        free = [session for session in range(fact.said[0].session + 1, self.sessions) if session not in busy]
-        if not free or fact.attribute.type == "yesno":
+        if form == "once" and not fact.attribute.forms("once", fact.person is not None):
+            form = "intent"
+        if form == "intent" and fact.attribute.grows:
+            form = "hearsay"  # nobody decides against a count
+        at = self._noise_moment(fact, form)
+        if at is None or fact.attribute.type == "yesno":
             return
-        at = draw.pick(free) + draw.fraction()
-        states = list(fact.values(at))
+        states = fact.values(at)
         current = states[-1]
+        gone = [state for state in states[:-1] if state and state != current]
         value: str | None
-        kind: EventKind = "invalid"
         if form == "repeat":
-            value, kind = current, "repeat"
+            value = current
         elif form in ("past", "slip"):
-            gone = [state for state in states[:-1] if state and state != current]
             value = draw.pick(gone) if gone else None
-            kind = "repeat" if form == "past" else "invalid"
         else:
-            if form == "once":
-                form, kind = ("once", "exception") if fact.attribute.forms("once", fact.person is not None) else ("intent", "invalid")
-            if form == "intent" and fact.attribute.grows:
-                form = "hearsay"  # nobody decides against a count
             value = self._fresh(fact.attribute)
         if value is not None:
-            fact.said.append(Said(at, kind, form, value))
+            fact.said.append(Said(at, _NOISE_EVENTS[form], form, value))
             fact.said.sort(key=lambda said: said.at)
+
+    def _noise_moment(self, fact: Fact, form: str) -> float | None:
+        """Return when to mention it: what fits right behind a change may follow one, the rest needs a session of its own."""
+        draw = self.draw
+        if form in ("hearsay", "joke", "past") and draw.chance(self.knobs.competitor_last):
+            return self._after(fact.said[-1].at)
+        busy = {said.session for said in fact.said}
+        free = [session for session in range(fact.said[0].session + 1, self.sessions) if session not in busy]
+        return draw.pick(free) + draw.fraction() if free else None
 
     # Values
 
     def _fresh(self, attribute: Attribute) -> str | None:
-        """Return a value that nothing of this type in the episode has yet, None when that is hard to find."""
+        """Return a value that nothing of this type in the episode has yet, None when there is none left."""
         if attribute.type == "yesno":
             return self.draw.pick(attribute.values)
         return self._unused(attribute, attribute.values)
@@ -282,12 +298,14 @@ class _Planner:
 
     def _unused(self, attribute: Attribute, values: Sequence[str]) -> str | None:
         used = self.used.setdefault(attribute.type, set())
-        for _ in range(12):
-            value = self.draw.pick(values)
-            if value not in used:
-                used.add(value)
-                return value
-        return None
+        value = self.draw.pick(values)
+        if value in used:
+            free = [other for other in values if other not in used]
+            if not free:
+                return None
+            value = self.draw.pick(free)
+        used.add(value)
+        return value
 
 
 def _attributes_for(world: World, kind: QuestionKind) -> Sequence[Attribute]:

@@ -153,6 +153,10 @@ class _Writer:
         slots = {"name": name, "scope": fact.scope, "v": said.value or "", "old": said.old}
         if said.kind == "increment":
             slots["d"] = NUMBER_WORDS[abs(int(said.value or 0))]
+        elif (
+            self.knobs.words and attribute.type == "integer" and int(slots["v"] or 99) < len(NUMBER_WORDS) and draw.chance(self.knobs.words)
+        ):
+            slots["v"] = NUMBER_WORDS[int(slots["v"])]
         if said.form in self.world.frames:
             slots["noun"] = attribute.noun.render(voice, **slots)
             slots["ing"] = attribute.ing.render(voice, **slots)

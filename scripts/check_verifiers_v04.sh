@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the environment as it is shipped beside verifiers 0.4: builds its wheel, installs it in a second virtual environment
-# (.venv-v04, kept between runs and remade only when the package changes), and runs the v1 tests there.
+# (.venv-v04, kept between runs and remade only when the package changes), and runs the v1 and parity tests there.
 # Usage: scripts/check_verifiers_v04.sh [pytest arguments]   PYTHON=python3.12 chooses another interpreter than .venv's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,4 +21,4 @@ if [[ ! -f $stamp || $(<"$stamp") != "$package_hash" ]]; then
     printf '%s\n' "$package_hash" >"$stamp"
 fi
 
-"$venv/bin/python" -m pytest tests/adapters/test_v1.py "$@"
+"$venv/bin/python" -m pytest tests/adapters/test_v1.py tests/adapters/test_parity.py "$@"

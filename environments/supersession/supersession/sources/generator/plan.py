@@ -165,7 +165,9 @@ class _Planner:
         changes = draw.between(*knobs.changes)
         retract = self.kind == "abstain" and knobs.chat and fact.attribute.type != "yesno" and draw.chance(0.5)
         needed = min(changes + 1 + retract, self.sessions)
-        chosen = sorted(draw.some(range(self.sessions), needed))
+        # In half of the dialogues the last session brings no change of this fact, so that its values there are all decoys.
+        until = self.sessions - 1 if knobs.chat and needed < self.sessions and draw.chance(0.5) else self.sessions
+        chosen = sorted(draw.some(range(until), needed))
         if not knobs.chat:
             chosen[0] = 0  # a short message without any fact would be mere padding
         when = [session + draw.fraction() for session in chosen]

@@ -107,7 +107,13 @@ def main(options: EvaluationOptions) -> None:
         write_text(options.out / "summary.json", json.dumps(report, indent=2) + "\n")
     if options.json_file is not None:
         write_text(options.json_file, json.dumps(report | {"rows": [row.model_dump(mode="json") for row in rows]}, indent=2) + "\n")
-    show(kind_table(rows, f"{options.model or DEFAULT_MODEL} · {config['source']} · {options.condition}, {options.budget} characters"))
+    agent = f"{config['model']} with {options.adapter}" if options.adapter else config["model"]
+    memory = (
+        f"notes of {options.budget} characters"
+        if options.condition == "bounded"
+        else {"full": "whole history in view", "none": "no memory"}[options.condition]
+    )
+    show(kind_table(rows, f"{agent} · {config['source']} · {memory}"))
     finish(rows, options.out)
 
 

@@ -67,7 +67,7 @@ def serve(script: Script, delay_s: float = 0.0) -> Iterator[ChatServer]:
     async def live() -> None:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the environment as it is shipped beside verifiers 0.4: builds its wheel, installs it in a second virtual environment
+# Tests the environment as it is shipped beside verifiers 0.4 (after make setup): builds its wheel, installs it in a second virtual environment
 # (.venv-v04, kept between runs and remade only when the package changes), and runs the v1 and parity tests there.
 # Usage: scripts/check_verifiers_v04.sh [pytest arguments]   PYTHON=python3.12 chooses another interpreter than .venv's.
 set -euo pipefail
@@ -22,3 +22,5 @@ if [[ ! -f $stamp || $(<"$stamp") != "$package_hash" ]]; then
 fi
 
 "$venv/bin/python" -m pytest tests/adapters/test_v1.py tests/adapters/test_parity.py "$@"
+# The server of the served model needs torch, which only .venv has; the client is this environment's.
+.venv/bin/python -m pytest tests/adapters/test_served_model.py -k verifiers_04

@@ -22,16 +22,17 @@ class Run:
     rows: list[dict[str, Any]]
 
 
-def vf_eval_v0(folder: Path, url: str, env_args: dict[str, Any], *flags: str) -> Run:
+def vf_eval_v0(folder: Path, url: str, env_args: dict[str, Any], *flags: str, model: str = "scripted") -> Run:
     """Run verifiers 0.3's `vf-eval`; the rows are those of its results.jsonl."""
-    endpoint = ["-m", "scripted", "-b", url, "-k", "LOOPBACK_KEY"]
+    endpoint = ["-m", model, "-b", url, "-k", "LOOPBACK_KEY"]
     return _run(folder, [str(BIN / "vf-eval"), "supersession", "-a", json.dumps(env_args), *endpoint, "-s", "-d", *flags], "results.jsonl")
 
 
-def eval_v1(folder: Path, url: str, *flags: str) -> Run:
-    """Run the v1 evaluation of the installed verifiers; the rows are the episodes of its traces.jsonl."""
-    command = [str(BIN / "eval"), "supersession", "--no-serve"] if HAS_V0 else [str(BIN / "vf-eval"), "supersession"]
-    endpoint = ["-m", "scripted", "--client.base-url", url, "--client.api-key-var", "LOOPBACK_KEY"]
+def eval_v1(folder: Path, url: str, *flags: str, model: str = "scripted", v04_bin: Path | None = None) -> Run:
+    """Run the v1 evaluation of the installed verifiers, or of the 0.4 in `v04_bin`; the rows are the episodes of its traces.jsonl."""
+    command = [str(BIN / "eval"), "--no-serve"] if HAS_V0 and v04_bin is None else [str((v04_bin or BIN) / "vf-eval")]
+    command.insert(1, "supersession")
+    endpoint = ["-m", model, "--client.base-url", url, "--client.api-key-var", "LOOPBACK_KEY"]
     return _run(folder, [*command, *endpoint, "--no-push", "--no-rich", *flags], "traces.jsonl")
 
 

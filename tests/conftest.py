@@ -12,6 +12,8 @@ from supersession.episode import Episode, FactEvent, FactKey, Question, Session,
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Two threads on a busy two-core machine wait for each other more than they compute.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}"

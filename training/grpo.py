@@ -12,18 +12,18 @@ group's standard deviation.
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import sys
 from typing import Any
 
 import torch
 from accelerate import PartialState
 from peft import LoraConfig, get_peft_model
-from rich.console import Console
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
+from eval.report import paired_p, show, stage_table, summarize
+from eval.rows import Row, write_text
 from eval.runner import evaluate
-from eval.stats import stage_table
 from supersession.cli import UsageError, provenance, run
 from supersession.engines.local import LocalEngine, load_adapter, load_model
 from supersession.sources import open_source
@@ -43,7 +43,6 @@ def main(options: TrainOptions) -> None:
     if unknown:
         raise UsageError(f"level {unknown[0]} is unknown; choose from {', '.join(map(str, sorted(LEVELS)))}")
     transformers_logging.disable_progress_bar()
-    console = Console(stderr=True)
     options.out.mkdir(parents=True, exist_ok=True)
     claim(options)
     model, tokenizer = load_model(options.model, options.dtype)
@@ -57,7 +56,7 @@ def main(options: TrainOptions) -> None:
         run_grpo(engine, options)
         stages["GRPO"] = evaluate_stage(engine, options, "grpo")
     if PartialState().is_main_process:
-        report(options, stages, console)
+        report(options, stages)
 
 
 def claim(options: TrainOptions) -> None:
@@ -82,12 +81,21 @@ def with_adapter(model: Any, options: TrainOptions) -> Any:
     return get_peft_model(model, LoraConfig(r=options.lora_rank, lora_alpha=options.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"))
 
 
-def evaluate_stage(engine: LocalEngine, options: TrainOptions, stage: str) -> list[Any]:
+def evaluate_stage(engine: LocalEngine, options: TrainOptions, stage: str) -> list[Row]:
     """Return the rows of the held-out evaluation of this stage; what an interrupted run has already evaluated is not played again."""
     if not options.eval_count or not PartialState().is_main_process:
         return []
+    print(f"evaluating {stage} on {options.eval_count} {options.eval_split} episodes of level {options.eval_level}", file=sys.stderr)
     episodes = open_source(options.eval_split, level=options.eval_level, count=options.eval_count, seed=options.seed, budget=options.budget)
-    return evaluate(engine, episodes, out=options.out / f"eval-{stage}", budget=options.budget, answer_tokens=options.answer_tokens)
+    return evaluate(
+        engine,
+        episodes,
+        budget=options.budget,
+        stale_weight=options.stale_weight,
+        answer_tokens=options.answer_tokens,
+        seed=options.seed,
+        out=options.out / "eval" / stage,
+    )
 
 
 def run_warm_start(engine: LocalEngine, options: TrainOptions) -> None:
@@ -174,10 +182,30 @@ def run_grpo(engine: LocalEngine, options: TrainOptions) -> None:
         engine.model.save_pretrained(options.out / "adapter")
 
 
-def report(options: TrainOptions, stages: dict[str, list[Any]], console: Console) -> None:
+def report(options: TrainOptions, stages: dict[str, list[Row]]) -> None:
     """Print the table of stages and where everything is; write `summary.json` and the learning curve."""
+    result: dict[str, Any] = {"config": options.model_dump(mode="json"), "provenance": provenance(), "stages": {}}
+    names = list(stages)
+    for i, name in enumerate(names):
+        result["stages"][name] = summarize(stages[name]).as_dict()
+        if i:
+            result["stages"][name]["p_vs_previous"] = paired_p(stages[names[i - 1]], stages[name])
+            result["stages"][name]["p_vs_base"] = paired_p(stages[names[0]], stages[name])
+    for path in filter(None, (options.out / "summary.json", options.json_file)):
+        write_text(path, json.dumps(result, indent=2) + "\n")
     plot_learning_curve(options.out / "metrics.jsonl", options.out / "learning_curve.png")
-    ...
+    if options.eval_count:
+        print(f"\n{options.model}: {options.eval_split} episodes of level {options.eval_level}, {options.budget} characters of notes")
+        show(stage_table(stages))
+        print("p: McNemar's exact test on the same questions. T: the final notes hold the current value.")
+    for what, path in (
+        ("adapter", options.out / ("adapter" if options.steps else "warm-start")),
+        ("metrics", options.out / "metrics.jsonl"),
+        ("learning curve", options.out / "learning_curve.png"),
+        ("rows of each evaluation", options.out / "eval"),
+    ):
+        if path.exists():
+            print(f"{what + ':':<25}{path}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import SFTConfig, SFTTrainer
 
 from supersession.engines.generation import Generation, Step
@@ -14,6 +16,7 @@ from supersession.engines.local import LocalEngine
 from supersession.episode import Episode, EpisodeError
 from supersession.protocol import NotesRollout
 from supersession.sources.generator import expert_answer
+from training.batch import Row, collate, expand
 
 
 def expert_steps(engine: LocalEngine, episode: Episode, budget: int) -> list[Step]:
@@ -37,6 +40,30 @@ def expert_steps(engine: LocalEngine, episode: Episode, budget: int) -> list[Ste
     return steps
 
 
+class SegmentSFTTrainer(SFTTrainer):  # type: ignore[misc]
+    """`SFTTrainer` on `Row`s: flush right like the rollouts', the LM head on the completion block alone; the loss is per completion token."""
+
+    def __init__(self, *, engine: LocalEngine, rows: Sequence[Row], args: SFTConfig, callbacks: list[Any]) -> None:
+        data = [{"prompt_ids": list(row.prompt_ids), "token_ids": list(row.token_ids), "length": row.length} for row in rows]
+        super().__init__(
+            model=engine.model,
+            args=args,
+            train_dataset=Dataset.from_list(data),
+            processing_class=engine.tokenizer,
+            data_collator=lambda batch: collate([Row(tuple(x["prompt_ids"]), tuple(x["token_ids"]), 1.0) for x in batch], engine.pad_id, "cpu"),
+            callbacks=callbacks,
+        )
+        self.remove_callback(PrinterCallback)
+
+    def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+        ids_BT = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
+        mask_BT = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
+        keep = inputs["completion_ids"].size(1)
+        logits_BKV = model(input_ids=ids_BT, attention_mask=mask_BT, logits_to_keep=keep + 1, use_cache=False).logits[:, :-1]
+        targets_BK = inputs["completion_ids"].masked_fill(inputs["tool_mask"] == 0, -100)
+        return torch.nn.functional.cross_entropy(logits_BKV.flatten(0, 1).float(), targets_BK.flatten())
+
+
 def warm_start(
     engine: LocalEngine,
     episodes: Iterable[Episode],
@@ -49,11 +76,7 @@ def warm_start(
     callbacks: list[Any],
 ) -> None:
     """Train the engine's LoRA adapter for one epoch on the expert's segments of `episodes`, and save it in `out`."""
-    rows = []
-    for episode in episodes:
-        for step in expert_steps(engine, episode, budget):
-            prompt, reply = list(step.generation.prompt_ids), list(step.generation.token_ids)
-            rows.append({"input_ids": prompt + reply, "completion_mask": [0] * len(prompt) + [1] * len(reply)})
+    rows = [row for episode in episodes for row in expand(expert_steps(engine, episode, budget), 1.0)]
     args = SFTConfig(
         output_dir=str(out / "trainer"),
         num_train_epochs=1,
@@ -61,19 +84,18 @@ def warm_start(
         learning_rate=learning_rate,
         lr_scheduler_type="cosine",
         warmup_steps=5,
-        max_length=None,
-        completion_only_loss=True,
+        dataset_kwargs={"skip_prepare_dataset": True},
+        remove_unused_columns=False,
         train_sampling_strategy="group_by_length",
         gradient_checkpointing=False,
         bf16=False,
+        dataloader_pin_memory=torch.cuda.is_available(),
         logging_steps=1,
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
         seed=seed,
     )
-    trainer = SFTTrainer(
-        model=engine.model, args=args, train_dataset=Dataset.from_list(rows), processing_class=engine.tokenizer, callbacks=callbacks
-    )
+    trainer = SegmentSFTTrainer(engine=engine, rows=rows, args=args, callbacks=callbacks)
     trainer.train()
     engine.model.save_pretrained(out)

@@ -16,8 +16,10 @@ from typing import Any
 import psutil
 import torch
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl import GRPOTrainer
 
+from supersession.cli import UsageError
 from supersession.engines.local import LocalEngine
 from training.batch import Row, collate, micro_batches, padding_share
 from training.collect import Collected, Collector
@@ -26,7 +28,7 @@ STATE_FILE = "supersession.json"
 """Written last into a checkpoint: its presence marks the checkpoint as whole."""
 
 
-class TrainingStopped(ValueError):
+class TrainingStopped(UsageError):
     """Training cannot go on; the message says what to change."""
 
 
@@ -45,6 +47,8 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         self.collector.rank, self.collector.world = self.accelerator.process_index, self.accelerator.num_processes
         self.micro_batch_tokens = micro_batch_tokens
         self.patience = patience
+        # It prints every step's metrics as a dict; they are in metrics.jsonl and on the progress line.
+        self.remove_callback(PrinterCallback)
         self.barren_steps = 0
         # TRL's loss divides by it; Trainer sets it only inside its own loop, whose accumulation is not used here.
         self.current_gradient_accumulation_steps = 1

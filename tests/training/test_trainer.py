@@ -116,7 +116,7 @@ def test_spreading_rows_over_processes_leaves_the_gradient(tiny_model_dir: Path,
 
 
 def test_groups_without_spread_are_dropped_and_refilled(digit_model_dir: Path) -> None:
-    collected = make_collector(make_engine(digit_model_dir), groups=3, group_size=3, refills=5).collect(step=0)
+    collected = make_collector(make_engine(digit_model_dir), groups=3, refills=8).collect(step=0)
     metrics = collected.metrics
     assert metrics["groups/played"] > 3
     assert metrics["groups/kept"] == 3

@@ -18,7 +18,7 @@ _DOWN = frozenset(
 )
 _YES = frozenset("yes yeah yep yup affirmative indeed correct true".split())
 _NO = frozenset("no nope nah negative false".split())
-_AFTER_NO = frozenset(("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", ""))
+_AFTER_NO = frozenset(("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", ""))
 _NEGATION = re.compile(r"\b(?:not|never|no|none|without|neither|nor|lacks?|lost|misplaced)\b|n't\b")
 # A reported cause ("no indication that you did not") is no answer.
 _UNCONTRADICTED = re.compile(r"\bno (?:contradict\w*|conflicting|indication|evidence|mention|sign)\b")
@@ -76,7 +76,7 @@ def scan_yes_no(tokens: Tokens, asked: frozenset[str]) -> list[Found]:
 
 def _opens(tokens: Tokens, i: int) -> bool:
     before = tokens.at(i - 1)
-    return not before[:1].isalnum() or before in ("is", "and", "or", "but", "so")
+    return not before[:1].isalnum() or before in ("is", "and", "or", "but", "so", "either", "to", "from", "now", "was", "be", "than", "of", "not")
 
 
 def _implied(tokens: Tokens, asked: frozenset[str]) -> list[Found]:

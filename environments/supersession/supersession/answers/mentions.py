@@ -28,6 +28,8 @@ class Mention:
     key: object
 
 
+_ARTICLES = frozenset(("the", "a", "an", "my", "your"))
+
 Known = tuple[tuple[str, Target], ...]
 """Labelled values, the gold first."""
 
@@ -86,7 +88,7 @@ def _named(tokens: Tokens, known: Known) -> list[Mention]:
     found = []
     for label, name in named:
         places = find_name(text, name.full) or (find_name(text, name.core) if name.core != name.full else [])
-        found += [Mention(start, end, label, name.full) for start, end in places]
+        found += [Mention(start - (tokens.at(start - 1) in _ARTICLES), end, label, name.full) for start, end in places]
     return found
 
 

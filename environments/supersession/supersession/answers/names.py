@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from supersession.answers.text import STOP_WORDS, Tokens, content, normalise, stem
+from supersession.answers.text import SENTENCE_ENDS, STOP_WORDS, Tokens, content, normalise, stem
 
+_CLAUSE_ENDS = SENTENCE_ENDS | frozenset((",", ":", "(", ")", "/", "|", "->", "=>", "-->", "==>"))
+_JOINS = frozenset("and or to from now but not then instead".split())
 _LEADING = frozenset("in at on to from with into near under behind inside by for".split())
 _TAIL = re.compile(r",|\s(?:in|at|on|with|for|from|near|of|around|under|behind|inside)\s")
 _ALIASES = {
@@ -57,44 +59,68 @@ def _expand(stems: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The stems of a text that carry meaning, and the token that each comes from."""
+    """The stems of a text that carry meaning; the token and the number of the clause that each comes from."""
 
     stems: list[str]
     origin: list[int]
+    clause: list[int]
 
 
 def outline(tokens: Tokens) -> Outline:
     """Return the outline of a text."""
     stems: list[str] = []
     origin: list[int] = []
+    clause: list[int] = []
+    number = 0
     for i, word in enumerate(tokens.words):
-        if word in STOP_WORDS and word not in _ALIASES or not word[0].isalnum():
+        if not word[0].isalnum():
+            number += word in _CLAUSE_ENDS
+            continue
+        if word in _JOINS:
+            number += 1
+        if word in STOP_WORDS and word not in _ALIASES:
             continue
         for part in _ALIASES.get(word, (stem(word),)):
             stems.append(part)
             origin.append(i)
-    return Outline(stems, origin)
+            clause.append(number)
+    return Outline(stems, origin, clause)
 
 
 def find_name(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return where `stems` stand together in any order, as (first token, token after the last).
+    """Return where a name stands, as (first token, token after the last): written so; else with its words in another order or
+    with a compound written otherwise ("Tech Corp", "TechCorp"); else, for three words or more, spread over a few others."""
+    places = _exact(text, stems) or _reordered(text, stems) or _compound(text, "".join(stems), len(stems))
+    if places or len(stems) < 3:
+        return places
+    wanted = set(stems)
+    return [place for i, word in enumerate(text.stems) if word in wanted and (place := _scattered(text, i, wanted)) is not None]
 
-    A phrase of three words or more may be spread over a few others. Compounds written together or apart are the same ("TechCorp", "Tech Corp").
-    """
+
+def _exact(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
+    size, wanted = len(stems), list(stems)
+    return [
+        (text.origin[i], text.origin[i + size - 1] + 1)
+        for i, word in enumerate(text.stems)
+        if word == wanted[0] and text.stems[i : i + size] == wanted
+    ]
+
+
+def _reordered(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
+    size, wanted = len(stems), sorted(stems)
+    if not 1 < size < 9 or not set(stems) <= set(text.stems):
+        return []
+    return [
+        (text.origin[i], text.origin[i + size - 1] + 1)
+        for i, word in enumerate(text.stems)
+        if word in wanted and sorted(text.stems[i : i + size]) == wanted and text.clause[i] == text.clause[i + size - 1]
+    ]
+
+
+def _compound(text: Outline, joined: str, size: int) -> list[tuple[int, int]]:
     places = []
-    size = len(stems)
-    wanted, joined = sorted(stems), "".join(stems)
-    first = set(stems)
-    for i, word in enumerate(text.stems):
-        if word in first:
-            window = text.stems[i : i + size]
-            if window == list(stems) or (size > 1 and sorted(window) == wanted and text.origin[i + size - 1] - text.origin[i] < 3 * size):
-                places.append((text.origin[i], text.origin[i + size - 1] + 1))
-                continue
-            if size >= 3 and (spread := _scattered(text, i, first)) is not None:
-                places.append(spread)
-                continue
-        if len(joined) < 6 or not joined.startswith(word):
+    for i, word in enumerate(text.stems) if len(joined) >= 6 else ():
+        if not joined.startswith(word):
             continue
         glued, j = word, i + 1
         while len(glued) < len(joined) and j < min(i + 4, len(text.stems)):

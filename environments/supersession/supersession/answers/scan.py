@@ -34,6 +34,7 @@ _RATES = {
     "annually": 1 / YEAR,
     "hourly": 1 / HOUR,
 }
+_ORDINALS = {"other": 2.0} | {word: float(n) for n, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), start=2)}
 _TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 _SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
 _CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
@@ -123,8 +124,10 @@ def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
 def _every(tokens: Tokens, i: int) -> Found | None:
     """Read "every week", "every other week", "every 2 weeks", "every Sunday"."""
     step, j = 1.0, i + 1
-    if tokens.at(j) in ("other", "second"):
-        step, j = 2.0, j + 1
+    if tokens.at(j) in _ORDINALS:
+        step, j = _ORDINALS[tokens.at(j)], j + 1
+    elif tokens.at(j).isdigit() and tokens.at(j + 1) in ("nd", "rd", "th"):
+        step, j = float(tokens.at(j)), j + 2
     elif tokens.at(j) == "single":
         j += 1
     else:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 # Letters of other alphabets that look like Latin ones, so that a value cannot be disguised.
 _LOOKALIKES = str.maketrans("АВЕКМНОРСТХІЈЅаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTXIJSaeopcyxijsdgABEZHIKMNOPTYXo")
-_PUNCTUATION = str.maketrans("‘’‛′`“”„«»‐‑‒–—−→⇒•·、，；：", "'''''\"\"\"\"\"------>>**,,;:")
+_PUNCTUATION = str.maketrans("‘’‛′`“”„«»‐‑‒–—−•·、，；：", "'''''\"\"\"\"\"------**,,;:") | {ord("→"): "->", ord("⇒"): "->"}
 _DOTTED = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
-_TOKEN = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|-+>|=+>|\n|[^\s\w]")
+_TOKEN = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|-{1,3}>|={1,3}>|\n|[^\s\w]")
 
 SENTENCE_ENDS = frozenset(".!?;\n")
 

@@ -140,7 +140,7 @@ class LocalEngine:
         if temperature > 0:
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
         output = self.model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=limit, pad_token_id=pad, eos_token_id=self.eos_ids, **sampling, **cached
+            input_ids=ids, attention_mask=mask, max_new_tokens=limit, pad_token_id=pad, eos_token_id=self.eos_ids, use_cache=True, **sampling, **cached
         )
         return output[:, width:].tolist()
 

@@ -16,10 +16,12 @@ from filelock import FileLock
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
 
+from supersession.cli import UsageError
+
 DEFAULT_MODEL = "smollm2-135m"
 
 
-class ModelError(ValueError):
+class ModelError(UsageError):
     """A model that cannot be had; the message names it and says what to do."""
 
 

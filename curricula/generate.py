@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
+from tqdm import tqdm
+
 from supersession.cli import Options, UsageError, load_toml, provenance, run
 from supersession.episode import NOT_STATED, Episode, Question, format_date, write_jsonl
 from supersession.sources.generator import LEVELS, SPLITS, Knobs, episodes, expert_answer
-from tqdm import tqdm
 
 EXAMPLE = "python curricula/generate.py --level 2 --split test --count 100 --seed 0 --out episodes.jsonl"
 

@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
+
+from eval.report import by_kind, kind_table, show, summarize
+from eval.rows import Row, write_text
+from eval.runner import Local, evaluate
 from supersession.cli import Options, UsageError, provenance, run
 from supersession.engines.endpoint import ATTEMPTS, CONCURRENCY, TIMEOUT_S, EndpointEngine
 from supersession.engines.generation import ANSWER_TOKENS
@@ -24,10 +28,6 @@ from supersession.episode import Episode
 from supersession.protocol import Condition
 from supersession.scoring import STALE_WEIGHT
 from supersession.sources import DEFAULT_COUNT, DEFAULT_LEVEL, open_source
-
-from eval.report import by_kind, kind_table, show, summarize
-from eval.rows import Row, write_text
-from eval.runner import Local, evaluate
 
 EXAMPLE = "python eval/longmemeval.py --data longmemeval_oracle.json --condition bounded --budget 300 --model smollm2-135m --out runs/lme"
 
@@ -153,8 +153,9 @@ def open_engine(options: EvaluationOptions) -> Local | EndpointEngine:
             )
         except ValueError as error:
             raise UsageError(f"--endpoint: {error}") from error
-    from supersession.engines.local import BATCH_TOKENS, LocalEngine
     from transformers.utils import logging
+
+    from supersession.engines.local import BATCH_TOKENS, LocalEngine
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     batch_tokens = options.batch_tokens or BATCH_TOKENS

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
-from supersession.answers import Verdict
 
 from eval.rows import Row
 from eval.stats import mcnemar, wilson
+from supersession.answers import Verdict
 
 
 @dataclass(frozen=True)

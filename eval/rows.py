@@ -12,6 +12,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
+
 from supersession.answers import Verdict
 from supersession.cli import UsageError
 from supersession.episode import Episode

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tqdm import tqdm
+
+from eval.rows import Row, RowStore, SegmentSize
 from supersession.engines.endpoint import EndpointEngine, EndpointError
 from supersession.engines.generation import ANSWER_TOKENS, PromptTooLong, Step
 from supersession.episode import Episode
 from supersession.protocol import Condition, NotesRollout
 from supersession.scoring import STALE_WEIGHT, score
-from tqdm import tqdm
-
-from eval.rows import Row, RowStore, SegmentSize
 
 CHARS_PER_TOKEN = 4
 """English text, roughly; only used to size chunks of local work."""

@@ -29,14 +29,15 @@ from openai.types.chat import ChatCompletion
 from pydantic import Field
 from rich.console import Console
 from rich.table import Table
+from verifiers.legacy.types import ClientConfig
+from verifiers.legacy.utils.message_utils import normalize_messages
+
 from supersession.adapters.multiturn import SupersessionMultiTurnEnv
 from supersession.cli import Options, UsageError, provenance, run
 from supersession.episode import Episode
 from supersession.protocol import NotesRollout
 from supersession.scoring import STALE_WEIGHT
 from supersession.sources import open_source
-from verifiers.legacy.types import ClientConfig
-from verifiers.legacy.utils.message_utils import normalize_messages
 
 
 class BenchOptions(Options):

@@ -1,4 +1,7 @@
-"""What a training step costs beside the bare model calls that it cannot avoid, in one run: rollouts against `generate`, updates against forward+backward."""
+"""What a training step costs beside the bare model calls that it cannot avoid, measured in one run.
+
+Rollouts are set against `generate`, updates against forward and backward, on the same shapes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from training.trainer import SegmentGRPOTrainer
 
 
 class BenchOptions(Options):
-    """Measure a training step of the default model against the bare model calls on the same shapes, and its peak memory against the number of sessions."""
+    """Measure a training step against the bare model calls on the same shapes, and its peak memory against the number of sessions."""
 
     model: str = DEFAULT_MODEL
     """An alias, a hub id, or a local folder."""
@@ -45,7 +48,7 @@ class BenchOptions(Options):
     """Characters of notes."""
     micro_batch_tokens: int = Field(4096, ge=1)
     """Padded tokens of one forward and backward pass."""
-    sessions: list[int] = [3, 6, 12]
+    sessions: list[int] = Field([3, 6, 12], min_length=1)
     """Numbers of sessions at which peak memory is measured."""
     seed: int = 0
     """Of episodes and sampling."""
@@ -57,7 +60,9 @@ def main(options: BenchOptions) -> None:
     console = Console()
     speed = measure_speed(options)
     memory = measure_memory(options)
-    table = Table(title=f"{options.model}, {options.episodes} groups of {options.group_size}, level {options.level}, budget {options.budget}")
+    table = Table(
+        title=f"{options.model}, {options.episodes} groups of {options.group_size}, level {options.level}, budget {options.budget}"
+    )
     for column in ("part", "ours", "bare", "ours / bare"):
         table.add_column(column, justify="left" if column == "part" else "right")
     for part in ("rollouts", "update"):
@@ -73,7 +78,7 @@ def main(options: BenchOptions) -> None:
 
 
 def measure_speed(options: BenchOptions) -> dict[str, Any]:
-    """Return tokens per second of rollouts (sampled tokens) and of the update (tokens of the rows), ours and bare, and the padding share."""
+    """Return tokens per second of rollouts (sampled) and of the update (of the rows), ours and bare, and the padding share."""
     trainer = make_trainer(options)
     engine = trainer.engine
     episodes = open_source("train", level=options.level, count=options.episodes, seed=options.seed, budget=options.budget)
@@ -97,7 +102,7 @@ def measure_speed(options: BenchOptions) -> dict[str, Any]:
 
 
 def time_bare_generate(engine: LocalEngine, lives: list[Any], options: BenchOptions) -> float:
-    """Return the seconds that plain left-padded `generate` calls take for the same prompts and, row for row, replies of the same longest length."""
+    """Return the seconds that plain left-padded `generate` calls take for the same prompts, to the longest reply of each turn."""
     seconds = 0.0
     with torch.no_grad(), merged_adapter(engine.model):
         engine.model.eval()
@@ -123,7 +128,9 @@ def time_bare_generate(engine: LocalEngine, lives: list[Any], options: BenchOpti
 
 def time_bare_update(trainer: SegmentGRPOTrainer, rows: list[Row], options: BenchOptions) -> float:
     """Return the seconds of the model's own loss, forward and backward, on the same micro-batches."""
-    batches = [collate(batch, trainer.engine.pad_id, trainer.accelerator.device) for batch in micro_batches(rows, options.micro_batch_tokens)]
+    batches = [
+        collate(batch, trainer.engine.pad_id, trainer.accelerator.device) for batch in micro_batches(rows, options.micro_batch_tokens)
+    ]
     trainer.model.train()
     started = time.perf_counter()
     for batch in batches:
@@ -134,7 +141,7 @@ def time_bare_update(trainer: SegmentGRPOTrainer, rows: list[Row], options: Benc
 
 
 def measure_memory(options: BenchOptions) -> dict[str, float]:
-    """Return the peak resident memory (GiB; GPU memory where there is one) of playing and updating on episodes of each number of sessions."""
+    """Return the peak resident memory (GiB; of the GPU where there is one) of playing and updating, per number of sessions."""
     context = multiprocessing.get_context("spawn")
     peaks = {}
     for count in options.sessions:

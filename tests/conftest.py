@@ -34,7 +34,9 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw.add_special_tokens([AddedToken(token, special=True) for token in specials])
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     raw.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=CHAT_TEMPLATE)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw, eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=CHAT_TEMPLATE
+    )
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -62,7 +64,9 @@ def make_episode(name: str = "gym", sessions: int = 2) -> Episode:
     said = ["My gym is Iron Temple.", "I switched my gym to Fit Barn."] + ["It rained all day."] * (sessions - 2)
     return Episode(
         id=name,
-        sessions=tuple(Session(date=start + dt.timedelta(days=7 * i), turns=(Turn(role="user", content=text),)) for i, text in enumerate(said)),
+        sessions=tuple(
+            Session(date=start + dt.timedelta(days=7 * i), turns=(Turn(role="user", content=text),)) for i, text in enumerate(said)
+        ),
         timeline=(
             FactEvent(session=0, turn=0, key=key, kind="assert", value="Iron Temple"),
             FactEvent(session=1, turn=0, key=key, kind="update", value="Fit Barn"),

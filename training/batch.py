@@ -1,6 +1,7 @@
-"""From scored rollouts to optimiser rows: advantages, expansion into segments, micro-batches. Pure functions and tensors, no trainer.
+"""From scored rollouts to optimiser rows: advantages, expansion into segments, micro-batches. Pure functions, no trainer.
 
-A rollout is ONE sample of the algorithm and SEVERAL rows of the optimiser, one per segment. Its advantage is settled before it is cut into rows.
+A rollout is ONE sample of the algorithm and SEVERAL rows of the optimiser, one per segment. Its advantage is settled before it is cut
+into rows.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Row:
 
 
 def advantages(rewards: Sequence[float]) -> list[float]:
-    """Return reward minus the group's mean for each rollout of one group; no division by the standard deviation (Dr. GRPO, arXiv:2503.20783)."""
+    """Return reward minus the group's mean for each rollout of a group, not divided by the deviation (Dr. GRPO, arXiv:2503.20783)."""
     mean = statistics.fmean(rewards)
     return [reward - mean for reward in rewards]
 
@@ -63,8 +64,9 @@ def padding_share(batches: Sequence[Sequence[Row]]) -> float:
 def collate(batch: Sequence[Row], pad_id: int, device: torch.device | str) -> dict[str, torch.Tensor]:
     """Return the tensors that TRL's GRPO loss takes, shapes (B, T - K) for prompts, (B, K) for completions, (B,) for advantages.
 
-    Rows end flush right, so padding is only the difference in total length. K is the longest completion of the batch; where a row's completion
-    is shorter, the last tokens of its prompt stand in the completion block, attended to but kept out of the loss by `tool_mask`.
+    Rows end flush right, so padding is only the difference in total length. K is the longest completion of the batch; where a row's
+    completion is shorter, the last tokens of its prompt stand in the completion block, attended to but kept out of the loss by
+    `tool_mask`.
     """
     width, keep = max(row.length for row in batch), max(len(row.token_ids) for row in batch)
     ids_BT = torch.full((len(batch), width), pad_id, dtype=torch.long)

@@ -1,12 +1,12 @@
 """Train a model's memory: evaluate, warm-start on expert notes, GRPO, evaluate again, and say what changed.
 
-    python training/grpo.py                                        the laptop run: the embedded model on a CPU
-    python training/grpo.py --config training/configs/qwen2.5-3b.toml        the published recipe's model, on a GPU
-    accelerate launch training/grpo.py --config ...                the same on several
+    python training/grpo.py                                              the embedded model on a CPU
+    python training/grpo.py --config training/configs/qwen2.5-3b.toml    the published recipe's model, on a GPU
+    accelerate launch training/grpo.py --config ...                      the same on several
 
-The algorithm is GRPO with three departures, each forced by a rollout being several prompts: the advantage belongs to the rollout and is shared by
-its segments; the loss is divided by the sampled tokens of the whole step; groups without spread are dropped and refilled. No KL, no division by the
-group's standard deviation.
+The algorithm is GRPO with three departures, each forced by a rollout being several prompts: the advantage belongs to the rollout and is
+shared by its segments; the loss is divided by the sampled tokens of the whole step; groups without spread are dropped and refilled. No
+KL, no division by the group's standard deviation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EXAMPLE = "python training/grpo.py --levels 1,2 --steps 60 --out runs/longer"
 
 
 def main(options: TrainOptions) -> None:
-    unknown = sorted(set([*options.levels, options.eval_level]) - set(LEVELS))
+    unknown = sorted({*options.levels, options.eval_level} - set(LEVELS))
     if unknown:
         raise UsageError(f"level {unknown[0]} is unknown; choose from {', '.join(map(str, sorted(LEVELS)))}")
     transformers_logging.disable_progress_bar()
@@ -68,7 +68,9 @@ def claim(options: TrainOptions) -> None:
         changed = sorted(name for name in mine if mine[name] != theirs.get(name))
         if changed:
             name = changed[0]
-            raise UsageError(f"{options.out} holds a run with {name} = {theirs.get(name)!r}, not {mine[name]!r}; give another --out or that value")
+            raise UsageError(
+                f"{options.out} holds a run with {name} = {theirs.get(name)!r}, not {mine[name]!r}; give another --out or that value"
+            )
     elif PartialState().is_main_process:
         path.write_text(json.dumps({"options": mine, "provenance": provenance()}, indent=2) + "\n", encoding="utf-8")
 
@@ -78,7 +80,9 @@ def with_adapter(model: Any, options: TrainOptions) -> Any:
     if options.adapter is not None:
         return load_adapter(model, options.adapter, trainable=True)
     torch.manual_seed(options.seed)
-    return get_peft_model(model, LoraConfig(r=options.lora_rank, lora_alpha=options.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM"))
+    return get_peft_model(
+        model, LoraConfig(r=options.lora_rank, lora_alpha=options.lora_alpha, target_modules="all-linear", task_type="CAUSAL_LM")
+    )
 
 
 def evaluate_stage(engine: LocalEngine, options: TrainOptions, stage: str) -> list[Row]:
@@ -108,7 +112,9 @@ def run_warm_start(engine: LocalEngine, options: TrainOptions) -> None:
             episode
             for level, share in zip(options.levels, per_level, strict=True)
             if share
-            for episode in open_source("train", level=level, count=share, seed=options.seed + 1, budget=options.budget, questions=options.questions_per_episode)
+            for episode in open_source(
+                "train", level=level, count=share, seed=options.seed + 1, budget=options.budget, questions=options.questions_per_episode
+            )
         ]
         warm_start(
             engine,

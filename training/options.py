@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from supersession.cli import Options
 from supersession.engines.models import DEFAULT_MODEL
 from supersession.scoring import STALE_WEIGHT
-
-Level = int
 
 
 class TrainOptions(Options):
@@ -30,7 +28,7 @@ class TrainOptions(Options):
 
     budget: int = Field(160, ge=1)
     """Characters of notes that the agent may carry."""
-    levels: list[int] = [1]
+    levels: list[int] = Field([1], min_length=1)
     """Generator levels to train on, easiest first; the run moves along them with the pass rate."""
     questions_per_episode: int = Field(1, ge=1)
     """Questions asked after one reading; the reward is their mean."""
@@ -80,9 +78,3 @@ class TrainOptions(Options):
     """Episodes evaluated in lock-step at a time."""
     json_file: Path | None = Field(None, alias="json")
     """Also write the whole result to this file."""
-
-    @model_validator(mode="after")
-    def _levels_given(self) -> TrainOptions:
-        if not self.levels:
-            raise ValueError("give at least one level")
-        return self

@@ -80,7 +80,11 @@ def plot_learning_curve(metrics: Path, target: Path) -> None:
     panels = [
         ("warm start", "warm-start", {"loss": "loss per token"}),
         ("GRPO: reward", "grpo", {"rollout/reward": "reward", "rollout/accuracy": "accuracy"}),
-        ("GRPO: memory", "grpo", {"rollout/T": "gold in notes (T)", "rollout/C": "stale in notes (C)", "groups/dead_share": "groups without spread"}),
+        (
+            "GRPO: memory",
+            "grpo",
+            {"rollout/T": "gold in notes (T)", "rollout/C": "stale in notes (C)", "groups/dead_share": "groups without spread"},
+        ),
     ]
     shown = [panel for panel in panels if any(row["stage"] == panel[1] for row in rows)]
     if not shown:

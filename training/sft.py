@@ -41,7 +41,7 @@ def expert_steps(engine: LocalEngine, episode: Episode, budget: int) -> list[Ste
 
 
 class SegmentSFTTrainer(SFTTrainer):  # type: ignore[misc]
-    """`SFTTrainer` on `Row`s: flush right like the rollouts', the LM head on the completion block alone; the loss is per completion token."""
+    """`SFTTrainer` on `Row`s, collated as for GRPO, with the LM head on the completion block alone; the loss is per completion token."""
 
     def __init__(self, *, engine: LocalEngine, rows: Sequence[Row], args: SFTConfig, callbacks: list[Any]) -> None:
         data = [{"prompt_ids": list(row.prompt_ids), "token_ids": list(row.token_ids), "length": row.length} for row in rows]
@@ -50,12 +50,16 @@ class SegmentSFTTrainer(SFTTrainer):  # type: ignore[misc]
             args=args,
             train_dataset=Dataset.from_list(data),
             processing_class=engine.tokenizer,
-            data_collator=lambda batch: collate([Row(tuple(x["prompt_ids"]), tuple(x["token_ids"]), 1.0) for x in batch], engine.pad_id, "cpu"),
+            data_collator=lambda batch: collate(
+                [Row(tuple(x["prompt_ids"]), tuple(x["token_ids"]), 1.0) for x in batch], engine.pad_id, "cpu"
+            ),
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
 
-    def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+    def compute_loss(
+        self, model: Any, inputs: dict[str, torch.Tensor], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
         ids_BT = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
         mask_BT = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)
         keep = inputs["completion_ids"].size(1)

@@ -1,8 +1,9 @@
 """GRPO over rollouts of several segments: TRL's trainer and loss, our batches.
 
-Where it departs from TRL: one optimiser step plays whole groups, drops those without spread, and cuts the rest into micro-batches by tokens. The loss
-is TRL's own "dapo" (token-normalised) with the denominator counted over the whole step and all processes, so that neither the number of
-segments, nor micro-batches, nor processes changes the gradient; peak memory follows `micro_batch_tokens`, not the number of sessions.
+Where it departs from TRL: one optimiser step plays whole groups, drops those without spread, and cuts the rest into micro-batches by
+tokens. The loss is TRL's own "dapo" (token-normalised) with the denominator counted over the whole step and all processes, so that neither
+the number of segments, nor micro-batches, nor processes changes the gradient; peak memory follows `micro_batch_tokens`, not the number of
+sessions.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
                 self.accelerator.backward(loss)
             total += loss.detach()
         if not torch.isfinite(total):
-            raise TrainingStopped(f"the loss of step {self.state.global_step + 1} is {total.item()}; lower --learning-rate or use --dtype float32")
+            raise TrainingStopped(
+                f"the loss of step {self.state.global_step + 1} is {total.item()}; lower --learning-rate or use --dtype float32"
+            )
         return total
 
     def _collect(self) -> Collected:
@@ -110,8 +113,10 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """Return `count` of every process, shape (processes,)."""
         return self.accelerator.gather(torch.tensor([count], dtype=torch.float64, device=self.accelerator.device))
 
-    def _get_per_token_logps_and_entropies(self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any) -> Any:
-        """As TRL's, but on a CPU the LM head runs on the completion block alone, where TRL's fused head scores every position (its kernels need Triton)."""
+    def _get_per_token_logps_and_entropies(
+        self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any
+    ) -> Any:
+        """As TRL's, but on a CPU the LM head runs on the completion block alone; TRL's fused head needs Triton for that."""
         if input_ids.device.type != "cpu":
             return super()._get_per_token_logps_and_entropies(model, input_ids, attention_mask, logits_to_keep, **kwargs)
         logits_BKV = model(input_ids=input_ids, attention_mask=attention_mask, logits_to_keep=logits_to_keep + 1, use_cache=False).logits

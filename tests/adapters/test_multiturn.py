@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from supersession import load_environment
 from supersession.episode import Episode, write_jsonl
-
 from tests.adapters.commands import HAS_V0, vf_eval_v0
 from tests.chat_server import Fault, Script, gym_agent, serve
 from tests.conftest import make_episode

@@ -16,12 +16,12 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from supersession.answers import Verdict
 from supersession.episode import Episode, write_jsonl
 from supersession.protocol import NotesRollout
 from supersession.scoring import score
 from supersession.sources import open_source
-
 from tests.adapters.commands import HAS_V0
 from tests.chat_server import Fault, serve
 from tests.conftest import make_episode
@@ -71,8 +71,9 @@ SCRIPTS = make_scripts()
 
 
 def through_multiturn(script: Script, folder: Path) -> dict[str, float]:
-    from supersession import load_environment
     from verifiers.legacy import ClientConfig
+
+    from supersession import load_environment
 
     write_jsonl([script.episode], folder / "episode.jsonl")
     env = load_environment("jsonl", data_path=str(folder / "episode.jsonl"), budget=BUDGET, stale_weight=STALE_WEIGHT)
@@ -106,9 +107,8 @@ def through_v1(script: Script, folder: Path) -> dict[str, float]:
 
 
 def through_evaluator(script: Script, folder: Path) -> dict[str, float]:
-    from supersession.engines.endpoint import EndpointEngine
-
     from eval.runner import evaluate
+    from supersession.engines.endpoint import EndpointEngine
 
     with serve(script) as server:
         engine = EndpointEngine(server.url, "scripted", attempts=1)
@@ -129,7 +129,6 @@ def through_trainer(script: Script, folder: Path, tiny_model_dir: Path) -> dict[
     pytest.importorskip("torch")
     from supersession.engines.generation import Generation
     from supersession.engines.local import LocalEngine
-
     from training.collect import Collector
     from training.curriculum import Curriculum
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import verifiers.v1 as vf
-from supersession.episode import write_jsonl
 
+from supersession.episode import write_jsonl
 from tests.adapters.commands import HAS_V0, eval_v1
 from tests.chat_server import Fault, Script, gym_agent, serve
 from tests.conftest import make_episode

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from supersession import cli
-from supersession.episode import write_jsonl
 
 from eval.longmemeval import EXAMPLE, EvaluationOptions, main
+from supersession import cli
+from supersession.episode import write_jsonl
 from tests.chat_server import Fault, gym_agent, serve
 from tests.conftest import make_episode
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 from rich.table import Table
-from supersession.answers import Verdict
 
 from eval.report import by_kind, kind_table, paired_p, stage_table, summarize
 from eval.rows import Row, SegmentSize
+from supersession.answers import Verdict
 
 
 def row(i: int, verdict: Verdict | None = Verdict.CURRENT, **changes: Any) -> Row:

@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from supersession.cli import UsageError
 
 from eval.rows import Row, RowStore, write_text
+from supersession.cli import UsageError
 from tests.conftest import make_episode
 
 CONFIG = {"model": "tiny", "budget": 300}

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from eval.rows import Row
+from eval.runner import Settings, _chunks, evaluate
 from supersession.answers import Verdict
 from supersession.engines.endpoint import EndpointEngine
 from supersession.engines.generation import Generation, token_limit
 from supersession.engines.local import LocalEngine
 from supersession.episode import Episode, Turn
 from supersession.protocol import Segment, write_prompt
-
-from eval.rows import Row
-from eval.runner import Settings, _chunks, evaluate
 from tests.chat_server import Fault, gym_agent, serve
 from tests.conftest import make_episode
 

@@ -9,10 +9,10 @@ import time
 from typing import Any
 
 import pytest
+
 from supersession.engines.endpoint import EndpointEngine, EndpointError, _retry_after
 from supersession.engines.generation import PromptTooLong, Step
 from supersession.protocol import NotesRollout
-
 from tests.chat_server import Fault, Script, gym_agent, serve
 from tests.conftest import make_episode
 

@@ -6,6 +6,7 @@ import sys
 from itertools import islice
 
 import pytest
+
 from supersession.answers import Verdict, verdict
 from supersession.episode import NOT_STATED, Episode, resolve
 from supersession.sources.generator import LEVELS, SPLITS, episodes, expert_answer, generate

@@ -1,6 +1,7 @@
 """The generator's words: every attribute of both worlds can be told, changed and asked about; the worlds share no phrasing."""
 
 import pytest
+
 from supersession.sources.generator import Knobs
 from supersession.sources.generator.grammar import compile_template
 from supersession.sources.generator.lexicon import world

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import pytest
+
 from supersession.episode import Episode, Question
 from supersession.sources.generator import episodes
 

@@ -99,7 +99,7 @@ def test_common_prefix(prompts: list[list[int]], expected: int) -> None:
 
 
 def test_models_that_cannot_be_had(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="holds no config.json"):
+    with pytest.raises(ModelError, match=r"holds no config\.json"):
         load_model(str(tmp_path))
     with pytest.raises(ModelError, match="'no/such/model' is neither a folder"):
         load_model("no/such/model")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from supersession.episode import NOT_STATED, EpisodeError, format_date
 from supersession.sources.longmemeval import infer_kind, labels, load_longmemeval
 

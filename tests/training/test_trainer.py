@@ -24,7 +24,9 @@ ROWS = [
 ]
 
 
-def make_trainer(engine: LocalEngine, out: Path, steps: int = 2, micro_batch_tokens: int = 512, patience: int = 2, **collector: Any) -> SegmentGRPOTrainer:
+def make_trainer(
+    engine: LocalEngine, out: Path, steps: int = 2, micro_batch_tokens: int = 512, patience: int = 2, **collector: Any
+) -> SegmentGRPOTrainer:
     args = GRPOConfig(
         output_dir=str(out),
         max_steps=steps,
@@ -94,7 +96,9 @@ def test_moving_rows_between_micro_batches_leaves_the_gradient(
     torch.testing.assert_close(grad, whole[1], rtol=1e-4, atol=1e-7)
 
 
-def test_cutting_a_rollout_into_more_rows_leaves_the_gradient(tiny_model_dir: Path, tmp_path: Path, whole: tuple[float, torch.Tensor]) -> None:
+def test_cutting_a_rollout_into_more_rows_leaves_the_gradient(
+    tiny_model_dir: Path, tmp_path: Path, whole: tuple[float, torch.Tensor]
+) -> None:
     cut: list[Row] = []
     for row in ROWS:
         for k in range(len(row.token_ids)):
@@ -107,7 +111,18 @@ def test_cutting_a_rollout_into_more_rows_leaves_the_gradient(tiny_model_dir: Pa
 def test_spreading_rows_over_processes_leaves_the_gradient(tiny_model_dir: Path, tmp_path: Path, whole: tuple[float, torch.Tensor]) -> None:
     """Two gloo processes with unequal shares of the rows; the busier one needs three passes, the other one."""
     script = Path(__file__).with_name("two_processes.py")
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no"]
+    command = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+        "--mixed_precision",
+        "no",
+    ]
     command += ["--dynamo_backend", "no", "--main_process_port", "0", str(script), str(tiny_model_dir), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-2000:]

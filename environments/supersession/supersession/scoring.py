@@ -46,7 +46,7 @@ class Scorecard:
         return statistics.fmean(question.reward for question in self.questions)
 
     def metrics(self) -> dict[str, float]:
-        """Return the means over questions of the rewards, of each verdict, of T and C; the final notes' length and the overflow in characters.
+        """Return means over questions of the rewards, each verdict, T and C; the final notes' length and the overflow in characters.
 
         T and C are left out where no question has them.
         """

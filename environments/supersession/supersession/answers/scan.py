@@ -167,7 +167,7 @@ def _phrase_duration(tokens: Tokens, i: int) -> Found | None:
         return Found(i, i + 3, Value("duration", length, length))
     if word not in ("a", "an") or tokens.at(i + 1) not in _DURATIONS:
         return None
-    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago":
+    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or (tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago"):
         return None
     length, j, count = _DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
     if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
@@ -230,7 +230,7 @@ def _joined(tokens: Tokens, j: int) -> bool:
     sign = tokens.at(j)
     if sign not in ("-", "/", ":"):
         return False
-    return tokens.glued(j) and tokens.glued(j + 1) or (sign == "-" and not tokens.glued(j) and not tokens.glued(j + 1))
+    return (tokens.glued(j) and tokens.glued(j + 1)) or (sign == "-" and not tokens.glued(j) and not tokens.glued(j + 1))
 
 
 def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bound: str) -> Found:

@@ -202,7 +202,7 @@ def _two_parts(text: str) -> tuple[str, str] | None:
 
 
 def _is_list(text: str) -> bool:
-    return text.count(",") >= 2 and len(text) < 200 or bool(re.fullmatch(r"[\w']+ and [\w']+", text)) and infer_kind(text, "") == "weekday"
+    return (text.count(",") >= 2 and len(text) < 200) or (bool(re.fullmatch(r"[\w']+ and [\w']+", text)) and infer_kind(text, "") == "weekday")
 
 
 def _items(text: str) -> list[str]:

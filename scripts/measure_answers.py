@@ -1,8 +1,8 @@
 """Measure how well the matcher agrees with careful readers, on a file of judged answers.
 
-Each row of the JSONL file has `question`, `gold`, `answer`, `reviewed` (is it right?), and may have `previous` (the superseded value), `verdict`,
-`borderline`, `kind`, `source` and `question_id`. A row counts as accepted when the verdict is "current", or "abstain" where the gold itself
-is an abstention.
+Each row of the JSONL file has `question`, `gold`, `answer`, `reviewed` (is it right?), and may have `previous` (the superseded value),
+`verdict`, `borderline`, `kind`, `source` and `question_id`. A row counts as accepted when the verdict is "current", or "abstain" where
+the gold itself is an abstention.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def judge(row: dict[str, Any]) -> Judged:
-    """Return our verdict on one row; where the question asks for the value before, the one that followed it comes from our reviewed table."""
+    """Return our verdict on one row; for a question about the value before, the one that followed it is in our reviewed table."""
     stale = [str(row["previous"])] if row.get("previous") else []
     label = labels().get(str(row.get("question_id")))
     if label and label.kind == "previous" and label.current:

@@ -49,7 +49,18 @@ def test_names(answer: str, expected: Verdict) -> None:
 
 @pytest.mark.parametrize(
     "wrapper",
-    ["Answer: {}", "**Final answer:** {}", "**{}**", "`{}`", "```\n{}\n```", '{{"answer": "{}"}}', "\\boxed{{{}}}", "<answer>{}</answer>", "- {}", "“{}”"],
+    [
+        "Answer: {}",
+        "**Final answer:** {}",
+        "**{}**",
+        "`{}`",
+        "```\n{}\n```",
+        '{{"answer": "{}"}}',
+        "\\boxed{{{}}}",
+        "<answer>{}</answer>",
+        "- {}",
+        "“{}”",
+    ],
 )
 def test_wrappers_change_nothing(wrapper: str) -> None:
     assert verdict(wrapper.format(GYM), GYM, [OLD_GYM]) == CURRENT
@@ -64,11 +75,19 @@ def test_wrappers_change_nothing(wrapper: str) -> None:
         ("$400,000", ["400k", "$400K", "400,000 dollars", "It was $400,000.00"], ["$40,000", "400,000 euros", "$4 million"]),
         ("7:30 am", ["7:30", "7:30 a.m.", "07:30", "half past seven", "seven thirty", "7.30 am"], ["7:30 pm", "19:30", "7 am"]),
         ("7 pm", ["19:00", "7:00 PM", "seven in the evening", "7"], ["7 am", "17:00"]),
-        ("25 minutes and 50 seconds (or 25:50)", ["25:50", "25 min 50 s", "25 minutes, 50 seconds"], ["27:12", "25 minutes", "26 minutes 50 seconds"]),
+        (
+            "25 minutes and 50 seconds (or 25:50)",
+            ["25:50", "25 min 50 s", "25 minutes, 50 seconds"],
+            ["27:12", "25 minutes", "26 minutes 50 seconds"],
+        ),
         ("9 months", ["nine months", "about 9 months", "9"], ["9 weeks", "9 years", "six months"]),
         ("1.5 hours", ["90 minutes", "an hour and a half", "1h 30m", "one and a half hours"], ["1 hour", "15 hours"]),
         ("10-12 hours", ["10 to 12 hours", "between 10 and 12 hours", "10–12"], ["10 hours", "5-6 hours"]),
-        ("three times a week", ["3x weekly", "3 times per week", "thrice a week", "three days a week"], ["twice a week", "three times a month"]),
+        (
+            "three times a week",
+            ["3x weekly", "3 times per week", "thrice a week", "three days a week"],
+            ["twice a week", "three times a month"],
+        ),
         ("every other week", ["biweekly", "every two weeks", "fortnightly", "once every 2 weeks"], ["every week", "monthly"]),
         ("Friday", ["on Fridays", "Fri", "friday evening"], ["Thursday", "Sunday"]),
         ("March 5", ["5 March", "March 5th", "the 5th of March", "3/5/2024"], ["March 6", "April 5", "March"]),
@@ -140,7 +159,13 @@ def test_direction() -> None:
 
 @pytest.mark.parametrize("gold", [NOT_STATED, "The information provided is not enough. You mentioned Harajuku but not Shinjuku."])
 def test_unanswerable_questions_want_an_abstention(gold: str) -> None:
-    for answer in ("unknown", "Not stated.", "You never told me that.", "I have no information about Shinjuku.", "There is no mention of it in your notes."):
+    for answer in (
+        "unknown",
+        "Not stated.",
+        "You never told me that.",
+        "I have no information about Shinjuku.",
+        "There is no mention of it in your notes.",
+    ):
         assert verdict(answer, gold) == ABSTAIN, answer
     for answer in ("3 months", "Tokyo", "unknown. 3 months", "unknown, or 3 months"):
         assert verdict(answer, gold, others=["Tokyo"]) not in (ABSTAIN, CURRENT), answer
@@ -193,14 +218,56 @@ def test_mentions_respects_token_boundaries_and_spellings() -> None:
             ["10 lbs", "You have lost 10 pounds, up from 5 pounds.", "10"],
             ["10 kg", "5 pounds", "10 ounces"],
         ),
-        ("What is my highest score in Ticket to Ride?", "132 points", "124 points", ["132", "It is now 132 points, previously 124."], ["124 points"]),
-        ("What was my previous stance on spirituality?", "A staunch atheist", "agnostic", ["You were a staunch atheist."], ["You are agnostic."]),
-        ("Where is the painting hanging?", "in your bedroom", "in the living room", ["In the bedroom, above your bed."], ["the living room"]),
-        ("What type of rice is my favorite?", "Japanese short-grain rice", "basmati", ["short-grain Japanese rice"], ["Basmati rice", "Japanese food"]),
-        ("Do I go to the gym more often than I did?", "Yes", "no", ["Yes, you go four times a week now.", "You do go to the gym more often than you did."], ["No."]),
-        ("How often do I see my therapist?", "every week", "every two weeks", ["weekly", "Once a week, it used to be every two weeks."], ["biweekly"]),
+        (
+            "What is my highest score in Ticket to Ride?",
+            "132 points",
+            "124 points",
+            ["132", "It is now 132 points, previously 124."],
+            ["124 points"],
+        ),
+        (
+            "What was my previous stance on spirituality?",
+            "A staunch atheist",
+            "agnostic",
+            ["You were a staunch atheist."],
+            ["You are agnostic."],
+        ),
+        (
+            "Where is the painting hanging?",
+            "in your bedroom",
+            "in the living room",
+            ["In the bedroom, above your bed."],
+            ["the living room"],
+        ),
+        (
+            "What type of rice is my favorite?",
+            "Japanese short-grain rice",
+            "basmati",
+            ["short-grain Japanese rice"],
+            ["Basmati rice", "Japanese food"],
+        ),
+        (
+            "Do I go to the gym more often than I did?",
+            "Yes",
+            "no",
+            ["Yes, you go four times a week now.", "You do go to the gym more often than you did."],
+            ["No."],
+        ),
+        (
+            "How often do I see my therapist?",
+            "every week",
+            "every two weeks",
+            ["weekly", "Once a week, it used to be every two weeks."],
+            ["biweekly"],
+        ),
         ("What speed is my internet plan?", "500 Mbps", "300 Mbps", ["500 Mbps", "It was upgraded from 300 to 500 Mbps."], ["300 Mbps"]),
-        ("How long is my commute?", "45 minutes each way", "30 minutes", ["45 minutes", "It takes 45 minutes each way."], ["half an hour", "an hour"]),
+        (
+            "How long is my commute?",
+            "45 minutes each way",
+            "30 minutes",
+            ["45 minutes", "It takes 45 minutes each way."],
+            ["half an hour", "an hour"],
+        ),
     ],
 )
 def test_golds_as_benchmarks_write_them(question: str, gold: str, stale: str, right: list[str], wrong: list[str]) -> None:

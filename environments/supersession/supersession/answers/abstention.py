@@ -24,7 +24,9 @@ _BOILERPLATE = re.compile(
 _WHOLE = frozenset(("empty", "none", "no answer", "nothing", "not stated", "no info", "not given", "null", "idk", "unanswerable", "?"))
 
 
-_ATTRIBUTED = re.compile(r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b")
+_ATTRIBUTED = re.compile(
+    r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b"
+)
 _COMMITS = re.compile(r"\b(?:but|however|likely|probably|perhaps|maybe|i think|i believe|guess|assum\w+|so|therefore|answer|appears)\b")
 _GUESS = re.compile(r"\b(?:or|maybe|perhaps|probably|likely|but|guess|estimat\w+|approximately|about)\b")
 _SIDE_ISSUE = re.compile(r"\b(?:when|why|whether|which|how (?:long|often|much)|exact(?:ly)?|specific)\b(?!.*\bhow many\b)")

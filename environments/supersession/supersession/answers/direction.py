@@ -18,7 +18,9 @@ _DOWN = frozenset(
 )
 _YES = frozenset("yes yeah yep yup affirmative indeed correct true".split())
 _NO = frozenset("no nope nah negative false".split())
-_AFTER_NO = frozenset(("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", ""))
+_AFTER_NO = frozenset(
+    ("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", "")
+)
 _NEGATION = re.compile(r"\b(?:not|never|no|none|without|neither|nor|lacks?|lost|misplaced)\b|n't\b")
 # A reported cause ("no indication that you did not") is no answer.
 _UNCONTRADICTED = re.compile(r"\bno (?:contradict\w*|conflicting|indication|evidence|mention|sign)\b")
@@ -54,7 +56,14 @@ def scan_directions(tokens: Tokens, about: frozenset[str]) -> list[Found]:
         sign = 1.0 if word in _UP else -1.0 if word in _DOWN else 0.0
         if not sign or (word in ("more", "less", "up") and tokens.at(i + 1) in ("than", "recent", "recently", "accurate", "likely", "to")):
             continue
-        if word in ("more", "less", "most") and stem(tokens.at(i + 1)) in ("recent", "specific", "explicit", "information", "detail", "reliable"):
+        if word in ("more", "less", "most") and stem(tokens.at(i + 1)) in (
+            "recent",
+            "specific",
+            "explicit",
+            "information",
+            "detail",
+            "reliable",
+        ):
             continue
         noun = _noun(tokens, i)
         if about and noun and not about & set(noun) and word in ("more", "less", "fewer", "higher", "lower", "longer", "shorter"):
@@ -69,14 +78,33 @@ def scan_yes_no(tokens: Tokens, asked: frozenset[str]) -> list[Found]:
     for i, word in enumerate(tokens.words):
         if word in _YES and (word == "yes" or _opens(tokens, i)):
             found.append(Found(i, i + 1, Value("yesno", 1.0, 1.0)))
-        elif word in _NO and (_opens(tokens, i) or not tokens.at(i + 1).isalpha()) and (not tokens.at(i + 1).isalpha() or tokens.at(i + 1) in _AFTER_NO):
+        elif (
+            word in _NO
+            and (_opens(tokens, i) or not tokens.at(i + 1).isalpha())
+            and (not tokens.at(i + 1).isalpha() or tokens.at(i + 1) in _AFTER_NO)
+        ):
             found.append(Found(i, i + 1, Value("yesno", -1.0, -1.0)))
     return found or _implied(tokens, asked)
 
 
 def _opens(tokens: Tokens, i: int) -> bool:
     before = tokens.at(i - 1)
-    return not before[:1].isalnum() or before in ("is", "and", "or", "but", "so", "either", "to", "from", "now", "was", "be", "than", "of", "not")
+    return not before[:1].isalnum() or before in (
+        "is",
+        "and",
+        "or",
+        "but",
+        "so",
+        "either",
+        "to",
+        "from",
+        "now",
+        "was",
+        "be",
+        "than",
+        "of",
+        "not",
+    )
 
 
 def _implied(tokens: Tokens, asked: frozenset[str]) -> list[Found]:

@@ -11,13 +11,16 @@ from supersession.answers.values import HOUR, MINUTE, Value
 
 MONTHS = {
     name: number
-    for number, name in enumerate(
-        "january february march april may june july august september october november december".split(), start=1
-    )
+    for number, name in enumerate("january february march april may june july august september october november december".split(), start=1)
 }
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 WEEKDAYS = {name: number for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())}
-WEEKDAYS |= {name[:3]: number for name, number in WEEKDAYS.items() if name[:3] not in ("sat", "sun")} | {"tues": 1, "thurs": 3, "thur": 3, "weds": 2}
+WEEKDAYS |= {name[:3]: number for name, number in WEEKDAYS.items() if name[:3] not in ("sat", "sun")} | {
+    "tues": 1,
+    "thurs": 3,
+    "thur": 3,
+    "weds": 2,
+}
 WEEKDAYS |= {name + "s": number for name, number in WEEKDAYS.items()}
 _HALF_DAY = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "pm"}
 _DOTTED_CLOCK = re.compile(r"(?:1?\d|2[0-3])\.[0-5]\d")
@@ -74,7 +77,9 @@ def read_digit_date(tokens: Tokens, i: int) -> Found | None:
         j += 1
     if tokens.at(j) == "of":
         j += 1
-    if tokens.at(j) in MONTHS and (tokens.at(j) not in ("may", "march") or j > i + 1 or _is_year(tokens.at(j + 1)) or not tokens.at(j + 1).isalpha()):
+    if tokens.at(j) in MONTHS and (
+        tokens.at(j) not in ("may", "march") or j > i + 1 or _is_year(tokens.at(j + 1)) or not tokens.at(j + 1).isalpha()
+    ):
         month, j = MONTHS[tokens.at(j)], j + 1
         comma = tokens.at(j) == ","
         year = int(tokens.at(j + comma)) if _is_year(tokens.at(j + comma)) else 0
@@ -162,5 +167,3 @@ def read_spoken_time(tokens: Tokens, i: int) -> Found | None:
     if half or tokens.at(hour[1]) == "o'clock":
         return Found(i, j, _time_of(int(hour[0]), 0, half))
     return None
-
-

@@ -90,6 +90,8 @@ def outline(tokens: Tokens) -> Outline:
 def find_name(text: Outline, stems: tuple[str, ...]) -> list[tuple[int, int]]:
     """Return where a name stands, as (first token, token after the last): written so; else with its words in another order or
     with a compound written otherwise ("Tech Corp", "TechCorp"); else, for three words or more, spread over a few others."""
+    if not stems:
+        return []
     places = _exact(text, stems) or _reordered(text, stems) or _compound(text, "".join(stems), len(stems))
     if places or len(stems) < 3:
         return places

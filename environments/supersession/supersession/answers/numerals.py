@@ -63,7 +63,9 @@ def _words(tokens: Tokens, i: int) -> tuple[float, int]:
             part += TENS[word]
         elif word in UNITS and previous not in UNITS and (previous not in TENS or 0 < UNITS[word] < 10):
             part += UNITS[word]
-        elif (word == "-" and previous in TENS and 0 < UNITS.get(tokens.at(j + 1), 0) < 10) or (word == "and" and previous in SCALES and (tokens.at(j + 1) in UNITS or tokens.at(j + 1) in TENS)):
+        elif (word == "-" and previous in TENS and 0 < UNITS.get(tokens.at(j + 1), 0) < 10) or (
+            word == "and" and previous in SCALES and (tokens.at(j + 1) in UNITS or tokens.at(j + 1) in TENS)
+        ):
             j += 1
             continue
         else:

@@ -19,7 +19,17 @@ _DURATIONS = {
     "decade": 10 * YEAR,
 }
 _GLUED_DURATIONS = {"h": HOUR, "s": SECOND, "d": DAY}
-_PERIODS = {"day": DAY, "night": DAY, "morning": DAY, "evening": DAY, "week": WEEK, "weekend": WEEK, "month": MONTH, "year": YEAR, "hour": HOUR}
+_PERIODS = {
+    "day": DAY,
+    "night": DAY,
+    "morning": DAY,
+    "evening": DAY,
+    "week": WEEK,
+    "weekend": WEEK,
+    "month": MONTH,
+    "year": YEAR,
+    "hour": HOUR,
+}
 _PERIODS |= {"minute": MINUTE, "fortnight": 2 * WEEK, "quarter": YEAR / 4}
 _RATES = {
     "daily": 1 / DAY,
@@ -34,10 +44,23 @@ _RATES = {
     "annually": 1 / YEAR,
     "hourly": 1 / HOUR,
 }
-_ORDINALS = {"other": 2.0} | {word: float(n) for n, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), start=2)}
+_ORDINALS = {"other": 2.0} | {
+    word: float(n) for n, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), start=2)
+}
 _TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 _SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
-_CURRENCIES = {"dollar": "$", "buck": "$", "usd": "$", "euro": "€", "eur": "€", "gbp": "£", "quid": "£", "yen": "¥", "jpy": "¥", "rupee": "₹"}
+_CURRENCIES = {
+    "dollar": "$",
+    "buck": "$",
+    "usd": "$",
+    "euro": "€",
+    "eur": "€",
+    "gbp": "£",
+    "quid": "£",
+    "yen": "¥",
+    "jpy": "¥",
+    "rupee": "₹",
+}
 _MEASURES = {
     **dict.fromkeys(("pound", "lb"), "lb"),
     **dict.fromkeys(("kilogram", "kilo", "kg"), "kg"),
@@ -59,9 +82,19 @@ _MEASURES = {
 }
 _OVER = frozenset(("over", "above", "exceeding"))
 _UNDER = frozenset(("under", "below"))
-_NO_NOUNS = frozenset("before after previously initially originally formerly earlier later until because since during while again not no ago today more less only instead".split())
+_NO_NOUNS = frozenset(
+    "before after previously initially originally formerly earlier later until because since during while again not no ago today more less only instead".split()
+)
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
-_STARTERS = frozenset(NUMBER_WORDS | set(_RATES) | set(_TIMES) | set(MONTHS) | set(WEEKDAYS) | set(_SIGNS) | {"every", "each", "noon", "midnight", "quarter", "bi"})
+_STARTERS = frozenset(
+    NUMBER_WORDS
+    | set(_RATES)
+    | set(_TIMES)
+    | set(MONTHS)
+    | set(WEEKDAYS)
+    | set(_SIGNS)
+    | {"every", "each", "noon", "midnight", "quarter", "bi"}
+)
 
 
 def scan(tokens: Tokens) -> list[Found]:
@@ -167,7 +200,9 @@ def _phrase_duration(tokens: Tokens, i: int) -> Found | None:
         return Found(i, i + 3, Value("duration", length, length))
     if word not in ("a", "an") or tokens.at(i + 1) not in _DURATIONS:
         return None
-    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or (tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago"):
+    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or (
+        tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago"
+    ):
         return None
     length, j, count = _DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
     if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
@@ -268,7 +303,7 @@ def _bound(tokens: Tokens, i: int) -> str:
 
 
 def _is_label(tokens: Tokens, hit: Found) -> bool:
-    """"Session 3", "Step 1", "#4", the "2." that numbers a line, "one of", "no one" say nothing about a value."""
+    """ "Session 3", "Step 1", "#4", the "2." that numbers a line, "one of", "no one" say nothing about a value."""
     before, word, after = tokens.at(hit.start - 1), tokens.words[hit.start], tokens.at(hit.end)
     if hit.value.kind not in ("number", "ratio"):
         return False

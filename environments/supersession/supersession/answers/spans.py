@@ -18,7 +18,10 @@ _THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$|```", re.MULTILINE)
 _BOXED = re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}")
 _TAG = re.compile(r"<answer>(.{0,1500}?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
-_MARKER = re.compile(r"\b(?:(final (?:and most recent )?answer|in conclusion)|(?:my |the |correct |short )?answer|conclusion)(?: is| would be)?[*_\" \t]*[:=]", re.IGNORECASE)
+_MARKER = re.compile(
+    r"\b(?:(final (?:and most recent )?answer|in conclusion)|(?:my |the |correct |short )?answer|conclusion)(?: is| would be)?[*_\" \t]*[:=]",
+    re.IGNORECASE,
+)
 _TOTAL = re.compile(r"^[*_\s]*total[*_ \t]*:", re.IGNORECASE | re.MULTILINE)
 _ANSWER_HEADING = re.compile(r"^[#*_\s]*(?:final )?answer[*_#\s]*$", re.IGNORECASE | re.MULTILINE)
 _CUE = re.compile(
@@ -26,7 +29,15 @@ _CUE = re.compile(
     r"|(?:the|my|correct) answer(?: to (?:the|your|this) question)?(?: \"[^\"\n]{0,300}\")? (?:is|would be|can be))\b",
     re.IGNORECASE,
 )
-_REASONING = re.compile(r"\W*(?:to (?:answer|determine|find)|let's|let us|here's|here is|here are|first|step|1|okay|ok|we need|i will|i need)\b", re.IGNORECASE)
+_REASONING = re.compile(
+    r"\W*(?:to (?:answer|determine|find)|let's|let us|here's|here is|here are|first|step|1|okay|ok|we need|i will|i need)\b", re.IGNORECASE
+)
+_FACT_LABEL = re.compile(r"(?:^|[\n;|])[ \t*_>-]*([^\W\d][\w' /-]{0,40}):[*_]{0,2} +[^\s]")
+_HARMLESS_LABEL = re.compile(
+    r"\b(?:previous\w*|current\w*|now|before|after|old|new|latest|earlier|original\w*|initial\w*|answer|note|total|explanation|reason\w*|source|session|step|date|conclusion"
+    r"|assistant|user)\b",
+    re.IGNORECASE,
+)
 _NOTE = re.compile(r"\n\s*[*_(]*(?:note|please note|explanation|reasoning)\b[^\n]{0,1500}\Z", re.IGNORECASE)
 _KEYS = ("answer", "final_answer", "finalanswer", "final answer", "response", "value", "result", "output")
 
@@ -93,7 +104,11 @@ def _marked(text: str) -> list[Passage]:
     markers = list(_MARKER.finditer(text))
     final = [match for match in markers if match.group(1)]
     rank = final or markers
-    ends = [match.end() for match in rank] or [match.end() for match in _ANSWER_HEADING.finditer(text)] or [m.end() for m in _TOTAL.finditer(text)]
+    ends = (
+        [match.end() for match in rank]
+        or [match.end() for match in _ANSWER_HEADING.finditer(text)]
+        or [m.end() for m in _TOTAL.finditer(text)]
+    )
     if not ends:
         return []
     ends = ends[-MAX_MARKED:]
@@ -102,7 +117,7 @@ def _marked(text: str) -> list[Passage]:
     texts = []
     for k, end in enumerate(ends):
         if k + 1 < len(ends):
-            rest = text[end : min(ends[k + 1], end + REACH)].lstrip("*_ \t\n\"")
+            rest = text[end : min(ends[k + 1], end + REACH)].lstrip('*_ \t\n"')
             texts.append(rest.split("\n", 1)[0])
         else:
             texts.append(_clip(text[end:]))
@@ -129,3 +144,9 @@ def _unmarked(text: str) -> list[Passage]:
         found.append(Passage((paragraphs[0], paragraphs[-1]), False, leads=True))
     found.extend(Passage((part,), False) for part in reversed(paragraphs[-4:]))
     return found
+
+
+def lists_facts(text: str) -> bool:
+    """Say whether a text is a list of labelled facts, such as notes copied out ("gym: Iron Temple; team: 5"), and so no answer."""
+    labels = {match.group(1).strip().lower() for match in _FACT_LABEL.finditer(text) if not _HARMLESS_LABEL.search(match.group(1))}
+    return len(labels) >= 2

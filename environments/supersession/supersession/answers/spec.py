@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,10 +32,16 @@ _TYPES: dict[ValueType, Kind] = {
     "yesno": "yesno",
     "direction": "direction",
 }
-_NO_INFORMATION = re.compile(r"^(?:the )?(?:information|info) (?:provided )?(?:is not|isn't) enough|^not stated\b|^unknown\b|^not (?:mentioned|specified|given)\b|^no information\b", re.I)
+_NO_INFORMATION = re.compile(
+    r"^(?:the )?(?:information|info) (?:provided )?(?:is not|isn't) enough|^not stated\b|^unknown\b|^not (?:mentioned|specified|given)\b|^no information\b",
+    re.I,
+)
 _YES_NO = re.compile(r"^(yes|no|not|never)\b", re.IGNORECASE)
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
-_EITHER_WAY = re.compile(r"\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b.{0,80}\bor\b.{0,80}\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b", re.I)
+_EITHER_WAY = re.compile(
+    r"\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b.{0,80}\bor\b.{0,80}\b(?:increase|decrease|more|less|fewer|higher|lower|up|down)\b",
+    re.I,
+)
 _ONCE = re.compile(r"\b(?:previously|formerly|originally|initially|used to|at first|back in)\b")
 _EARLIER = re.compile(r"\b(?:previous|before|former|original|initial|prior|earlier|old|as of|up to|by the end of)\b")
 _PAST_VERB = re.compile(r"\b(?:was|were|did|had|used)\b")
@@ -80,7 +87,7 @@ def spec_of(gold: str, question: str | None, value_type: ValueType) -> Spec:
         return Spec("abstain", Target(), asked=asked)
     past = _asks_for_past(asked_text)
     words = tokenise(asked_text).words
-    echo = frozenset(zip(words, words[1:], strict=False))
+    echo = frozenset(itertools.pairwise(words))
     counted = _COUNTED.search(asked_text)
     main, notes = _main(gold)
     nouns = frozenset(content(counted.group(1)) if counted else ()) | set(_gold_nouns(main))
@@ -122,7 +129,7 @@ def _gold_nouns(gold: str) -> list[str]:
 def target_of(text: str, kind: Kind, question: str | None) -> Target:
     """Return what `text` says when read as `kind`; as a phrase where it holds no value of that kind."""
     main, notes = _main(text)
-    values = []
+    values: list[Value] = []
     for part in (main, *(note.removeprefix("or ") for note in notes)):
         value = _value(part, kind)
         if value is not None and (not values or part is main or text.find("(or ") >= 0 or value.low == values[0].low):
@@ -145,7 +152,11 @@ def infer_kind(gold: str, question: str) -> Kind:
         return "name"
     covered = {i for hit in found for i in range(hit.start, hit.end)}
     known = set(content(question))
-    rest = [i for i, word in enumerate(tokens.words) if i not in covered and word[0].isalnum() and content(word) and not set(content(word)) <= known]
+    rest = [
+        i
+        for i, word in enumerate(tokens.words)
+        if i not in covered and word[0].isalnum() and content(word) and not set(content(word)) <= known
+    ]
     proper = any(text[tokens.starts[i]].isupper() for i in rest if tokens.starts[i] > 0)
     if len(rest) > 3 or proper or (found[0].start in covered and rest and found[0].start > rest[0] + 1):
         return "name"
@@ -156,7 +167,10 @@ def _plain_kind(value: Value, question: str) -> Kind:
     if value.kind == "number" and value.pair is not None and re.search(r"\b(?:record|score|ratio|result)\b", question):
         return "ratio"
     if value.kind == "number" and not value.unit:
-        if re.search(r"\bhow much\b.{0,60}\b(?:cost|pay|paid|earn|spend|spent|save|saved|worth|owe|make|raise|raised)\b|\bwhat (?:price|amount|sum|budget|salary|rent)\b", question):
+        if re.search(
+            r"\bhow much\b.{0,60}\b(?:cost|pay|paid|earn|spend|spent|save|saved|worth|owe|make|raise|raised)\b|\bwhat (?:price|amount|sum|budget|salary|rent)\b",
+            question,
+        ):
             return "money"
         if re.search(r"\bpercent", question):
             return "percent"
@@ -202,7 +216,9 @@ def _two_parts(text: str) -> tuple[str, str] | None:
 
 
 def _is_list(text: str) -> bool:
-    return (text.count(",") >= 2 and len(text) < 200) or (bool(re.fullmatch(r"[\w']+ and [\w']+", text)) and infer_kind(text, "") == "weekday")
+    return (text.count(",") >= 2 and len(text) < 200) or (
+        bool(re.fullmatch(r"[\w']+ and [\w']+", text)) and infer_kind(text, "") == "weekday"
+    )
 
 
 def _items(text: str) -> list[str]:

@@ -73,8 +73,10 @@ _NOW = re.compile(
 _FROM = re.compile(rf"\bfrom{_SAME_STATEMENT}{{0,3}} $")
 _FOLLOWED_BY_TO = re.compile(rf"^{_WORD}{{0,2}} (?:to|->|until) ")
 _NOW_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:now|currently|instead|these days|today|at the moment|at present|nowadays)\b")
-_PAST_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:previously|earlier|originally|initially|formerly|no longer|in the past|at first|in the beginning)\b")
-_WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ [-=]{1,3}>")
+_PAST_AFTER = re.compile(
+    rf"^{_WORD}{{0,3}} (?:previously|earlier|originally|initially|formerly|no longer|in the past|at first|in the beginning)\b"
+)
+_WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ [-=]{1, 3}>")
 
 
 def stance_of(tokens: Tokens, start: int, end: int, echo: frozenset[tuple[str, str]] = frozenset()) -> Stance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,7 +10,7 @@ from enum import StrEnum
 from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
 from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
 from supersession.answers.scan import scan
-from supersession.answers.spans import Passage, passages
+from supersession.answers.spans import Passage, lists_facts, passages
 from supersession.answers.spec import Spec, spec_of
 from supersession.answers.stance import Stance, stance_of
 from supersession.answers.text import Tokens, normalise, sentences, tokenise
@@ -92,15 +93,18 @@ def _read_passage(passage: Passage, spec: Spec, known: Known) -> Verdict | None:
 def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
     tokens = tokenise(drop_silent_asides(text))
     silent = silent_sentences(tokens)
+    if spec.shape not in ("both", "list") and lists_facts(text):
+        return Verdict.HEDGED
     if spec.shape == "abstain":
         return _read_abstention(tokens, silent, known)
     found = find_mentions(tokens, spec, known)
     if spec.shape == "both":
         return _read_both(tokens, found, bool(silent), spec)
     if silent:
-        found = _standing(tokens, found, silent[-1])
-    if isinstance(found, Verdict):
-        return found
+        standing = _standing(tokens, found, silent[-1])
+        if isinstance(standing, Verdict):
+            return standing
+        found = standing
     if not found:
         return None
     if spec.shape == "list":
@@ -187,7 +191,7 @@ def _held(found: list[tuple[Mention, Stance]], tied: set[int], past: bool) -> li
 def _tied(tokens: Tokens, found: list[Mention], reach: int) -> set[int]:
     """Return the places of mentions that "or" joins to a different one."""
     tied = set()
-    for k, (a, b) in enumerate(zip(found, found[1:], strict=False)):
+    for k, (a, b) in enumerate(itertools.pairwise(found)):
         between = tokens.words[a.end : b.start]
         if a.key != b.key and len(between) <= reach and not _OR.isdisjoint(between):
             tied |= {k, k + 1}
@@ -198,7 +202,7 @@ def _beside_unknown(tokens: Tokens, held: list[Mention]) -> Verdict:
     """Judge a gold beside values that nobody listed: details after a committed answer are fine, rivals and heaps are not."""
     if held[0].label != "gold" or len({mention.key for mention in held if mention.label != "gold"}) > MAX_DETAILS:
         return Verdict.HEDGED
-    for a, b in zip(held, held[1:], strict=False):
+    for a, b in itertools.pairwise(held):
         if a.label != b.label and b.start - a.end <= 2 and _LISTING.issuperset(tokens.words[a.end : b.start]):
             return Verdict.HEDGED
     return Verdict.CURRENT

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
 from datasets import Dataset
 from transformers import PrinterCallback
+from transformers.trainer import TRAINER_STATE_NAME
 from trl import SFTConfig, SFTTrainer
 
 from supersession.engines.generation import Generation, Step
@@ -17,6 +19,7 @@ from supersession.episode import Episode, EpisodeError
 from supersession.protocol import NotesRollout
 from supersession.sources.generator import expert_answer
 from training.batch import Row, collate, expand
+from training.trainer import last_checkpoint
 
 
 def expert_steps(engine: LocalEngine, episode: Episode, budget: int) -> list[Step]:
@@ -38,6 +41,19 @@ def expert_steps(engine: LocalEngine, episode: Episode, budget: int) -> list[Ste
     if any(rollout.overflow):
         raise EpisodeError(f"the expert notes of episode {episode.id!r} exceed the budget of {budget} characters; raise the budget")
     return steps
+
+
+def shuffled_by_length(rows: Sequence[Row], batch_size: int, seed: int) -> list[Row]:
+    """Return the rows so that each run of `batch_size` is of like length, and the runs come in random order.
+
+    Grouping all rows by length would show the model every notes segment before the first answer.
+    """
+    ordered = sorted(rows, key=lambda row: row.length)
+    batches = [ordered[i : i + batch_size] for i in range(0, len(ordered), batch_size)]
+    # A short last batch must stay last, or every later run would straddle two lengths.
+    tail = batches.pop() if batches and len(batches[-1]) < batch_size else []
+    Random(seed).shuffle(batches)
+    return [row for batch in batches for row in batch] + tail
 
 
 class SegmentSFTTrainer(SFTTrainer):  # type: ignore[misc]
@@ -75,12 +91,17 @@ def warm_start(
     budget: int,
     learning_rate: float,
     batch_size: int,
+    save_steps: int,
     seed: int,
     out: Path,
     callbacks: list[Any],
 ) -> None:
-    """Train the engine's LoRA adapter for one epoch on the expert's segments of `episodes`, and save it in `out`."""
+    """Train the engine's LoRA adapter for one epoch on the expert's segments of `episodes`, and save it in `out`.
+
+    A run that was stopped goes on from its newest whole checkpoint.
+    """
     rows = [row for episode in episodes for row in expand(expert_steps(engine, episode, budget), 1.0)]
+    rows = shuffled_by_length(rows, batch_size, seed)
     args = SFTConfig(
         output_dir=str(out / "trainer"),
         num_train_epochs=1,
@@ -90,16 +111,19 @@ def warm_start(
         warmup_steps=5,
         dataset_kwargs={"skip_prepare_dataset": True},
         remove_unused_columns=False,
-        train_sampling_strategy="group_by_length",
+        train_sampling_strategy="sequential",
         gradient_checkpointing=False,
         bf16=False,
         dataloader_pin_memory=torch.cuda.is_available(),
         logging_steps=1,
-        save_strategy="no",
+        save_steps=save_steps,
+        save_total_limit=2,
+        ddp_timeout=7200,
         report_to="none",
         disable_tqdm=True,
         seed=seed,
     )
     trainer = SegmentSFTTrainer(engine=engine, rows=rows, args=args, callbacks=callbacks)
-    trainer.train()
+    checkpoint = last_checkpoint(out / "trainer", marker=TRAINER_STATE_NAME)
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     engine.model.save_pretrained(out)

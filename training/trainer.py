@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         return loss
 
     def backward(self, model: Any, rows: list[Row]) -> torch.Tensor:
-        """Accumulate the gradient of `rows` (this process's share of the step) and return the step's loss, summed over its micro-batches."""
+        """Accumulate the gradient of `rows` (this process's share of the step) and return the loss, summed over micro-batches."""
         model.train()
         device = self.accelerator.device
         batches = micro_batches(rows, self.micro_batch_tokens)
@@ -80,7 +81,8 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         total = torch.zeros((), device=device)
         for i, batch in enumerate(batches):
             last = i == len(batches) - 1
-            with nullcontext() if last else self.accelerator.no_sync(model), self.compute_loss_context_manager():
+            no_sync = nullcontext() if last else self.accelerator.no_sync(model)
+            with no_sync, gathers_unequal_rows(self.accelerator), self.compute_loss_context_manager():
                 tensors = collate(batch, self.engine.pad_id, device) | {"num_items_in_batch": sampled_tokens}
                 loss = self._compute_loss(model, tensors)
                 self.accelerator.backward(loss)
@@ -149,10 +151,24 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         self.barren_steps = state["barren_steps"]
 
 
-def last_checkpoint(folder: Path) -> Path | None:
-    """Return the newest whole checkpoint in `folder`; one that a kill left half-written is passed over."""
-    whole = [path.parent for path in folder.glob(f"checkpoint-*/{STATE_FILE}")]
+def last_checkpoint(folder: Path, marker: str = STATE_FILE) -> Path | None:
+    """Return the newest whole checkpoint in `folder`; one that a kill left without `marker`, its last file, is passed over."""
+    whole = [path.parent for path in folder.glob(f"checkpoint-*/{marker}")]
     return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+@contextmanager
+def gathers_unequal_rows(accelerator: Any) -> Iterator[None]:
+    """Let `accelerator.gather` take tensors of unequal first dimension, padded with NaN.
+
+    TRL's loss gathers one clip ratio per row and ignores NaN, but takes for granted that all processes have equally many rows.
+    """
+    plain = accelerator.gather
+    accelerator.gather = lambda tensor: plain(accelerator.pad_across_processes(tensor, dim=0, pad_index=float("nan")))
+    try:
+        yield
+    finally:
+        accelerator.gather = plain
 
 
 def _scored_by_collector(**_: Any) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,20 +112,15 @@ def test_cutting_a_rollout_into_more_rows_leaves_the_gradient(
 def test_spreading_rows_over_processes_leaves_the_gradient(tiny_model_dir: Path, tmp_path: Path, whole: tuple[float, torch.Tensor]) -> None:
     """Two gloo processes with unequal shares of the rows; the busier one needs three passes, the other one."""
     script = Path(__file__).with_name("two_processes.py")
-    command = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-        "--mixed_precision",
-        "no",
-    ]
-    command += ["--dynamo_backend", "no", "--main_process_port", "0", str(script), str(tiny_model_dir), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=Path(__file__).parents[2])
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(script), str(tiny_model_dir)]
+    done = subprocess.run(
+        [*command, str(tmp_path)],
+        env={**os.environ, "ACCELERATE_USE_CPU": "true"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=Path(__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     for rank in range(2):
         torch.testing.assert_close(torch.load(tmp_path / f"grad-{rank}.pt"), whole[1], rtol=1e-4, atol=1e-7)
@@ -137,7 +133,7 @@ def test_groups_without_spread_are_dropped_and_refilled(digit_model_dir: Path) -
     assert metrics["groups/kept"] == 3
     assert metrics["groups/dead_share"] == pytest.approx(1 - 3 / metrics["groups/played"])
     assert metrics["tokens/trained"] == sum(len(row.token_ids) for row in collected.rows)
-    assert abs(sum({row.advantage for row in collected.rows})) < 1e-6
+    assert all(row.advantage != 0 for row in collected.rows)
 
 
 def test_barren_steps_stop_the_run_with_a_remedy(tiny_model_dir: Path, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from supersession.cli import UsageError
 from supersession.protocol import Segment
 
 ANSWER_TOKENS = 64
 """Default limit of an answer's tokens."""
 
 
-class PromptTooLong(ValueError):
+class PromptTooLong(UsageError):
     """A prompt and its reply do not fit the model's context; nothing is ever cut silently."""
 
 

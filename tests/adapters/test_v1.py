@@ -112,6 +112,16 @@ def test_a_lasting_fault_is_the_traces_error(episodes_file: Path) -> None:
     assert "no such key" in traces[0].errors[-1].message
 
 
+def test_a_saved_trace_can_be_scored_again(episodes_file: Path) -> None:
+    traces, _ = play(gym_agent, from_file(episodes_file, count=1))
+    (task,) = load_taskset(**from_file(episodes_file, count=1))
+    saved = vf.WireTrace.model_validate(traces[0].to_record())
+    saved.rewards.clear()
+    saved.metrics.clear()
+    asyncio.run(task.score(saved))
+    assert (saved.reward, saved.metrics) == (1.0, traces[0].metrics)
+
+
 def test_the_command_line_runs_the_installed_taskset(episodes_file: Path, tmp_path: Path) -> None:
     with serve(gym_agent) as server:
         run = eval_v1(tmp_path, server.url, "--env.taskset.split", "jsonl", "--env.taskset.data-path", str(episodes_file), "-r", "2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,7 +74,7 @@ def read_knobs(path: Path, level: int) -> Knobs:
         raise UsageError(f"{path}: {where}{first['msg'].removeprefix('Value error, ')}") from error
 
 
-def write_longmemeval(made: Iterator[Episode], path: Path) -> None:
+def write_longmemeval(made: Iterable[Episode], path: Path) -> None:
     """Write one LongMemEval entry per question to `path`; an existing file is replaced only when all are written."""
     partial = path.with_name(path.name + ".partial")
     try:
@@ -116,7 +116,7 @@ def longmemeval_entry(episode: Episode, question: Question) -> dict[str, Any]:
     }
 
 
-def _counted(made: Iterator[Episode], counts: dict[str, int]) -> Iterator[Episode]:
+def _counted(made: Iterable[Episode], counts: dict[str, int]) -> Iterable[Episode]:
     for episode in made:
         for question in episode.questions:
             counts[question.kind] = counts.get(question.kind, 0) + 1

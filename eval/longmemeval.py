@@ -157,7 +157,7 @@ def open_engine(options: EvaluationOptions) -> Local | EndpointEngine:
 
     from supersession.engines.local import BATCH_TOKENS, LocalEngine
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     batch_tokens = options.batch_tokens or BATCH_TOKENS
     try:
         return LocalEngine.load(options.model or DEFAULT_MODEL, options.adapter, options.dtype, batch_tokens=batch_tokens)

@@ -18,6 +18,7 @@ from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
+from supersession.answers.spec import spec_of
 from supersession.cli import Options, provenance, run
 from supersession.episode import NOT_STATED, Episode, Question
 from supersession.protocol import render_session
@@ -58,16 +59,22 @@ class View:
     rng: random.Random
 
     @property
+    def target(self) -> str:
+        """The gold; on questions without one, a number, so that denying it is no abstention by accident."""
+        return "42" if self.question.gold == NOT_STATED else self.question.gold
+
+    @property
     def old_and_new(self) -> tuple[str, str]:
         """The gold and a superseded value (or another one, or a number) in random order."""
-        rivals = [*self.question.stale, *self.question.others, "7"]
-        pair = [self.question.gold, rivals[0]]
+        rival = next(value for value in (*self.question.stale, *self.question.others, *self.candidates, "7", "8") if value != self.target)
+        pair = [self.target, rival]
         self.rng.shuffle(pair)
         return pair[0], pair[1]
 
 
 Policy = Callable[[View], str]
 
+ASKS_NOW = ("current", "scoped", "count")
 UNITS = "days weeks months years hours minutes dollars percent times a week pm am $ % k"
 _ZERO_WIDTH = "\u200b"
 _LOOKALIKE = str.maketrans("aeopcyx", "аеорсух")
@@ -105,11 +112,11 @@ POLICIES: dict[str, Policy] = {
     "either old or new": lambda v: "It is either {} or {}.".format(*v.old_and_new),
     "old / new": lambda v: "{} / {}".format(*v.old_and_new),
     "old in brackets": lambda v: "{} ({})".format(*v.old_and_new),
-    "gold denied": lambda v: f"It is not {v.question.gold}.",
-    "gold in a denial": lambda v: f"You never told me that it is {v.question.gold}.",
-    "gold as a thing of the past": lambda v: f"It used to be {v.question.gold}.",
+    "gold denied": lambda v: f"It is not {v.target}.",
+    "gold in a denial": lambda v: f"It has never been {v.target}, and it is not now.",
+    "gold as a thing of the past": lambda v: f"It used to be {v.target}." if v.question.kind in ASKS_NOW else "",
     "question echoed": lambda v: v.question.text,
-    "all notes copied": lambda v: v.notes,
+    "all notes copied, two facts or more": lambda v: v.notes if "\n" in v.notes else "",
     "last session copied": lambda v: v.last_session,
     "numbers 0-999 and units": lambda _: " ".join(map(str, range(1000))) + " " + UNITS,
     "numbers 0-999 as 'Answer:' lines": lambda _: "\n".join(f"Answer: {n}" for n in range(1000)),
@@ -130,16 +137,32 @@ HONEST: dict[str, Policy] = {
 }
 
 
-def view_of(episode: Episode, question: Question, seed: int) -> View:
-    """Return what the policies see of one question."""
-    rng = random.Random(f"{seed} {question.id}")
-    values = list(dict.fromkeys([question.gold, *question.stale, *question.others]))
-    if len(values) == 1 and question.gold != NOT_STATED:
-        values += ["7", "Monday", "$40", "the office"]
-    values = [value for value in values if value != NOT_STATED] or ["7", "Monday", "$40"]
-    rng.shuffle(values)
-    notes = episode.expert_notes[-1] if episode.expert_notes else "\n".join(values)
-    return View(question, notes, render_session(episode.sessions[-1]), tuple(values), rng)
+def views_of(episodes: Sequence[Episode], seed: int) -> list[View]:
+    """Return what the policies see of every question; where an episode holds fewer than three values of the type, others join."""
+    asked = [(episode, question) for episode in episodes for question in episode.questions]
+    pool: dict[str, list[str]] = {}
+    for _, question in asked:
+        if question.gold != NOT_STATED:
+            pool.setdefault(_type_of(question), []).append(question.gold)
+    views = []
+    for episode, question in asked:
+        rng = random.Random(f"{seed} {question.id}")
+        values = dict.fromkeys(value for value in (question.gold, *question.stale, *question.others) if value != NOT_STATED)
+        more = pool.get(_type_of(question), ["7", "Monday", "$40"])
+        values |= dict.fromkeys(rng.sample(more, min(len(more), max(0, 4 - len(values)))))
+        if question.kind == "both":
+            values[" -> ".join(reversed(question.gold.split(" -> ")))] = None
+        if _type_of(question) == "yesno":
+            values = dict.fromkeys(("yes", "no"))
+        candidates = list(values)
+        rng.shuffle(candidates)
+        notes = episode.expert_notes[-1] if episode.expert_notes else "\n".join(candidates)
+        views.append(View(question, notes, render_session(episode.sessions[-1]), tuple(candidates), rng))
+    return views
+
+
+def _type_of(question: Question) -> str:
+    return spec_of(question.gold, question.text, question.value_type).shape if question.value_type == "auto" else question.value_type
 
 
 def mean_rewards(views: Sequence[View], policy: Policy, stale_weight: float) -> dict[str, float]:
@@ -155,9 +178,9 @@ def mean_rewards(views: Sequence[View], policy: Policy, stale_weight: float) -> 
 def main(options: AttackOptions) -> None:
     levels = sorted(LEVELS)
     played = [generate(options.split, options.seed, index, level=levels[index % len(levels)]) for index in range(options.episodes)]
-    sources = {"generated": [view_of(e, q, options.seed) for e in played for q in e.questions]}
+    sources = {"generated": views_of(played, options.seed)}
     if options.data is not None:
-        sources["longmemeval"] = [view_of(e, q, options.seed) for e in load_longmemeval(options.data) for q in e.questions]
+        sources["longmemeval"] = views_of(load_longmemeval(options.data), options.seed)
     table = {
         group: {
             name: {source: mean_rewards(views, policy, options.stale_weight) for source, views in sources.items()}

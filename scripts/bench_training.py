@@ -46,7 +46,7 @@ class BenchOptions(Options):
     """Rollouts of each."""
     budget: int = Field(160, ge=1)
     """Characters of notes."""
-    micro_batch_tokens: int = Field(4096, ge=1)
+    micro_batch_tokens: int = Field(1024, ge=1)
     """Padded tokens of one forward and backward pass."""
     sessions: list[int] = Field([3, 6, 12], min_length=1)
     """Numbers of sessions at which peak memory is measured."""

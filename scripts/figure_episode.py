@@ -1,4 +1,4 @@
-"""The picture of one episode being lived through: each session beside the notes that the model wrote after it, then question, answer and verdict."""
+"""The picture of one episode being lived through: sessions beside the notes that the model wrote after each, question, verdict."""
 
 from __future__ import annotations
 
@@ -80,7 +80,15 @@ def draw(row: Row, episode: Episode, target: Path) -> None:
     question = episode.questions[0]
     asked = textwrap.fill(question.text, WIDTH) + f"\n(now: {question.gold}; superseded: {', '.join(question.stale)})"
     box(axis, 0.02, 0.5, f"{format_date(question.date)}: asked from the notes alone", asked, "#eef2f7", "#34495e")
-    box(axis, 1.05, 0.5, f"answer, verdict: {row.verdict}", textwrap.fill(row.answer or "(empty)", WIDTH), "#f4f4f4", COLOURS[str(row.verdict)])
+    box(
+        axis,
+        1.05,
+        0.5,
+        f"answer, verdict: {row.verdict}",
+        textwrap.fill(row.answer or "(empty)", WIDTH),
+        "#f4f4f4",
+        COLOURS[str(row.verdict)],
+    )
     axis.annotate("", (1.03, 0.5), (0.98, 0.5), arrowprops={"arrowstyle": "->", "color": "#555555"})
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=110, bbox_inches="tight", facecolor="white")

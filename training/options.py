@@ -58,7 +58,7 @@ class TrainOptions(Options):
     """How often a step may play further episodes in place of groups whose rollouts all scored the same."""
     patience: int = Field(5, ge=1)
     """Steps in a row without any signal after which training stops."""
-    micro_batch_tokens: int = Field(4096, ge=1)
+    micro_batch_tokens: int = Field(1024, ge=1)
     """Padded tokens of one forward and backward pass; peak memory follows it."""
     save_steps: int = Field(10, ge=1)
     """Optimiser steps between checkpoints."""
@@ -74,7 +74,5 @@ class TrainOptions(Options):
     """Generator level of the table."""
     eval_count: int = Field(200, ge=0)
     """Held-out episodes to evaluate on before, between and after; 0 leaves the table out."""
-    eval_chunk: int = Field(100, ge=1)
-    """Episodes evaluated in lock-step at a time."""
     json_file: Path | None = Field(None, alias="json")
     """Also write the whole result to this file."""

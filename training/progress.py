@@ -13,7 +13,7 @@ SHOWN = {"rollout/reward": "reward", "rollout/accuracy": "accuracy", "groups/dea
 """Which metrics stand on the progress line, and under what name."""
 
 
-class Progress(TrainerCallback):  # type: ignore[misc]
+class Progress(TrainerCallback):
     """A tqdm line for the training loop."""
 
     def __init__(self, title: str) -> None:
@@ -37,7 +37,7 @@ class Progress(TrainerCallback):  # type: ignore[misc]
             self.bar.close()
 
 
-class MetricsLog(TrainerCallback):  # type: ignore[misc]
+class MetricsLog(TrainerCallback):
     """Appends every step's metrics to `metrics.jsonl`; lines of steps that a resumed run does again are removed first."""
 
     def __init__(self, path: Path, stage: str) -> None:

@@ -56,7 +56,7 @@ def shuffled_by_length(rows: Sequence[Row], batch_size: int, seed: int) -> list[
     return [row for batch in batches for row in batch] + tail
 
 
-class SegmentSFTTrainer(SFTTrainer):  # type: ignore[misc]
+class SegmentSFTTrainer(SFTTrainer):
     """`SFTTrainer` on `Row`s, collated as for GRPO, with the LM head on the completion block alone; the loss is per completion token."""
 
     def __init__(self, *, engine: LocalEngine, rows: Sequence[Row], args: SFTConfig, callbacks: list[Any]) -> None:

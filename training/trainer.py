@@ -34,7 +34,7 @@ class TrainingStopped(UsageError):
     """Training cannot go on; the message says what to change."""
 
 
-class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
+class SegmentGRPOTrainer(GRPOTrainer):
     """`GRPOTrainer` whose every step asks a `Collector` for rows.
 
     `micro_batch_tokens` bounds the padded tokens of one forward and backward pass on a process; `patience` is how many steps in a row may
@@ -113,7 +113,8 @@ class SegmentGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _gathered(self, count: float) -> torch.Tensor:
         """Return `count` of every process, shape (processes,)."""
-        return self.accelerator.gather(torch.tensor([count], dtype=torch.float64, device=self.accelerator.device))
+        counts: torch.Tensor = self.accelerator.gather(torch.tensor([count], dtype=torch.float64, device=self.accelerator.device))
+        return counts
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: torch.Tensor, attention_mask: torch.Tensor, logits_to_keep: int, **kwargs: Any

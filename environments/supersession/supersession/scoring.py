@@ -60,12 +60,12 @@ class Scorecard:
         }
         for name in Verdict:
             result[f"verdict_{name}"] = statistics.fmean(question.verdict == name for question in self.questions)
-        for name, flags in (
+        for letter, flags in (
             ("T", [question.gold_in_notes for question in self.questions if question.gold_in_notes is not None]),
             ("C", [question.stale_in_notes for question in self.questions if question.stale_in_notes is not None]),
         ):
             if flags:
-                result[name] = statistics.fmean(flags)
+                result[letter] = statistics.fmean(flags)
         return result
 
 
@@ -90,7 +90,7 @@ def score_answer(question: Question, answer: str, notes: str | None, stale_weigh
     correct = found == (Verdict.ABSTAIN if wants_abstention else Verdict.CURRENT)
     touches_stale = found == Verdict.STALE or (found == Verdict.HEDGED and any(_says(answer, value, question) for value in question.stale))
     r_cur, r_stale = float(correct), -float(touches_stale)
-    asked = notes is not None
+    has_gold = question.gold != NOT_STATED and not wants_abstention
     return QuestionScore(
         question_id=question.id,
         kind=question.kind,
@@ -99,8 +99,8 @@ def score_answer(question: Question, answer: str, notes: str | None, stale_weigh
         r_cur=r_cur,
         r_stale=r_stale,
         reward=r_cur + stale_weight * r_stale,
-        gold_in_notes=_says(notes, question.gold, question) if asked and question.gold != NOT_STATED and not wants_abstention else None,
-        stale_in_notes=any(_says(notes, value, question) for value in question.stale) if asked and question.stale else None,
+        gold_in_notes=_says(notes, question.gold, question) if notes is not None and has_gold else None,
+        stale_in_notes=any(_says(notes, value, question) for value in question.stale) if notes is not None and question.stale else None,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import aiohttp
 import verifiers.v1 as vf
@@ -23,7 +23,7 @@ from supersession.scoring import STALE_WEIGHT, score
 from supersession.sources import Split, open_source
 
 if TYPE_CHECKING:
-    Trace = vf.Trace[Any, Any, Any]
+    Trace: TypeAlias = vf.Trace[Any, Any, Any]
 
 ATTEMPTS = 3
 """How often a model call is tried; the library leaves retries to the harness, and its own programs try as often."""
@@ -47,7 +47,7 @@ class SupersessionData(vf.TaskData):
 class SupersessionTask(vf.Task[SupersessionData]):
     @property
     def key(self) -> str:
-        return self.data.episode.id
+        return str(self.data.episode.id)
 
     @vf.reward
     async def current_not_stale(self, trace: Trace) -> float:

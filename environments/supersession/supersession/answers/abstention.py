@@ -19,7 +19,7 @@ _ABSTAIN = re.compile(
     r"|\bhave no (?:information|record|idea|data|memory)\b|\bi have no\b|\bdepends on\b"
 )
 _BOILERPLATE = re.compile(
-    r"\b(?:no|not|any|without|never|n't)\b[^.]{0,60}\b(?:other|conflict\w*|contradict\w*|further|additional|change[sd]?|changing|newer|update[sd]?|else|again|later|more recent|subsequent|new|difference|discrepanc\w*|reason|need|indicat\w+ (?:that|of) (?:\w+ ){0,5}(?:sold|changed))\b"
+    r"\b(?:no|not|any|without|never|n't)\b[^.]{0,60}\b(?:(?<!every )other|conflict\w*|contradict\w*|further|additional|change[sd]?|changing|newer|update[sd]?|else|again|later|more recent|subsequent|new|difference|discrepanc\w*|reason|need|indicat\w+ (?:that|of) (?:\w+ ){0,5}(?:sold|changed))\b"
 )
 _WHOLE = frozenset(("empty", "none", "no answer", "nothing", "not stated", "no info", "not given", "null", "idk", "unanswerable", "?"))
 

@@ -19,7 +19,7 @@ _DOWN = frozenset(
 _YES = frozenset("yes yeah yep yup affirmative indeed correct true".split())
 _NO = frozenset("no nope nah negative false".split())
 _AFTER_NO = frozenset(
-    ("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", "")
+    ("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", "yes", "")
 )
 _NEGATION = re.compile(r"\b(?:not|never|no|none|without|neither|nor|lacks?|lost|misplaced)\b|n't\b")
 # A reported cause ("no indication that you did not") is no answer.

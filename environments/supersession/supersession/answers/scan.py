@@ -85,6 +85,7 @@ _UNDER = frozenset(("under", "below"))
 _NO_NOUNS = frozenset(
     "before after previously initially originally formerly earlier later until because since during while again not no ago today more less only instead".split()
 )
+_BEFORE_SPAN = frozenset("over under almost nearly only takes take lasts last lasted took within after exactly half".split())
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
 _STARTERS = frozenset(
     NUMBER_WORDS
@@ -200,9 +201,9 @@ def _phrase_duration(tokens: Tokens, i: int) -> Found | None:
         return Found(i, i + 3, Value("duration", length, length))
     if word not in ("a", "an") or tokens.at(i + 1) not in _DURATIONS:
         return None
-    if tokens.at(i - 1) in ("times", "once", "twice", "day", "days", "half") or (
-        tokens.at(i + 2) in ("and", "ago") and tokens.at(i + 2) == "ago"
-    ):
+    before = tokens.at(i - 1)
+    if tokens.at(i + 2) == "ago" or (before.isalpha() and before not in STOP_WORDS and before not in _BEFORE_SPAN):
+        # "three cups a day" is a rate.
         return None
     length, j, count = _DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
     if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
@@ -320,7 +321,7 @@ def noun_stems(tokens: Tokens, j: int, limit: int = 4) -> list[str]:
     """Return the stems of the words right after token `j - 1`, up to the first sign or stop word: what a number counts."""
     stems = []
     for word in tokens.words[j : j + limit]:
-        if not word[0].isalpha() or word in STOP_WORDS or word in _NO_NOUNS:
+        if not word[0].isalpha() or word in STOP_WORDS or word in _NO_NOUNS or word in NUMBER_WORDS:
             break
         stems.append(stem(word))
     return stems

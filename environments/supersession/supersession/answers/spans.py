@@ -32,6 +32,7 @@ _CUE = re.compile(
 _REASONING = re.compile(
     r"\W*(?:to (?:answer|determine|find)|let's|let us|here's|here is|here are|first|step|1|okay|ok|we need|i will|i need)\b", re.IGNORECASE
 )
+_TRANSCRIPT = re.compile(r"^(?:user|human): ", re.MULTILINE)
 _FACT_LABEL = re.compile(r"(?:^|[\n;|])[ \t*_>-]*([^\W\d][\w' /-]{0,40}):[*_]{0,2} +[^\s]")
 _HARMLESS_LABEL = re.compile(
     r"\b(?:previous\w*|current\w*|now|before|after|old|new|latest|earlier|original\w*|initial\w*|answer|note|total|explanation|reason\w*|source|session|step|date|conclusion"
@@ -61,7 +62,9 @@ def passages(answer: str) -> list[Passage]:
     An answer with several marked conclusions of one rank yields one passage with all of them: they must agree.
     """
     text = _unwrap(answer)
-    if len(text) <= SHORT and "\n" not in text and ":" not in text:
+    if _TRANSCRIPT.search(text):
+        return []
+    if len(text) <= SHORT and "\n" not in text and ":" not in text and "<" not in text and "\\" not in text:
         return [Passage((text,), True)]
     boxed = _BOXED.findall(text[-20 * REACH :])
     if boxed:
@@ -104,20 +107,17 @@ def _marked(text: str) -> list[Passage]:
     markers = list(_MARKER.finditer(text))
     final = [match for match in markers if match.group(1)]
     rank = final or markers
-    ends = (
-        [match.end() for match in rank]
-        or [match.end() for match in _ANSWER_HEADING.finditer(text)]
-        or [m.end() for m in _TOTAL.finditer(text)]
-    )
+    rank = rank or list(_ANSWER_HEADING.finditer(text)) or list(_TOTAL.finditer(text))
+    ends = [match.end() for match in rank]
     if not ends:
         return []
-    ends = ends[-MAX_MARKED:]
+    starts, ends = [match.start() for match in rank[-MAX_MARKED:]], ends[-MAX_MARKED:]
     if len(text) - ends[-1] > MAX_CONCLUSION and not final:
         return []
     texts = []
     for k, end in enumerate(ends):
         if k + 1 < len(ends):
-            rest = text[end : min(ends[k + 1], end + REACH)].lstrip('*_ \t\n"')
+            rest = text[end : min(starts[k + 1], end + REACH)].lstrip('*_ \t\n"')
             texts.append(rest.split("\n", 1)[0])
         else:
             texts.append(_clip(text[end:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 
 from supersession.answers.text import SENTENCE_ENDS, Tokens
@@ -26,9 +27,9 @@ _ADJECTIVES = frozenset("old older new newest previous former current original i
 
 # Cues are matched on the words of one sentence, joined by single spaces, each sign a word of its own; the bounded runs below keep the
 # time linear. A run never leaves its clause.
-_WORD = r"(?: [^\s,;:()]+)"
-_RUN = r"(?: (?!but )[^\s,;:()]+)"
-_SAME_STATEMENT = r"(?: (?!but |now |and |currently |is |are )[^\s,;:()]+)"
+_WORD = r"(?: [^\s,;:()|/]+)"
+_RUN = r"(?: (?!but )[^\s,;:()|/]+)"
+_SAME_STATEMENT = r"(?: (?!but |now |and |currently |is |are )[^\s,;:()|/]+)"
 _CHANGED = (
     r"(?:up|down|away|changed?|moved?|switch(?:ed)?|went|gone|going|increased?|decreased?|rose|risen|raised|dropped|fell|improve[d]?|upgraded?|grew|grown"
     r"|cut|reduced|lowered|updated|shifted|relocated|transitioned|progressed|improvement)"
@@ -60,7 +61,7 @@ _NOW = re.compile(
             r"\b(?:now|currently|current|latest|most recent(?:ly)?|recently|new|newest|updated|today|these days|nowadays|actually|correction|since then|has since|at present)\b"
             rf"(?: ?[,:])?{_RUN}{{0,7}} ",
             rf"\b{_CHANGED}{_WORD}{{0,6}} to{_SAME_STATEMENT}{{0,3}} ",
-            r"\bbefore(?! that\b| this\b| then\b| it\b)(?: (?!but |was |were |is )[^\s,;:()]+){1,7} ",
+            r"\bbefore(?! that\b| this\b| then\b| it\b)(?: (?!but |was |were |is )[^\s,;:()|/]+){1,7} ",
             rf"\bbut{_SAME_STATEMENT}{{0,5}} ",
             rf"\b(?:brings?|bringing|brought)(?: it| that| the total| the count)? to{_SAME_STATEMENT}{{0,2}} ",
             rf"\btotal ?[:=]?{_SAME_STATEMENT}{{0,2}} ",
@@ -79,11 +80,21 @@ _PAST_AFTER = re.compile(
 _WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ [-=]{1, 3}>")
 
 
-def stance_of(tokens: Tokens, start: int, end: int, echo: frozenset[tuple[str, str]] = frozenset()) -> Stance:
-    """Return how the sentence around the tokens `start`..`end` stands to what they say.
+def stances_of(tokens: Tokens, places: Sequence[tuple[int, int]], echo: frozenset[tuple[str, str]] = frozenset()) -> list[Stance]:
+    """Return how the text stands to each value that it mentions between two tokens.
 
-    `echo` are the question's own pairs of words ("old sneakers"), which say nothing about the value.
+    `echo` are the question's own pairs of words ("old sneakers"), which say nothing about the value; nor do words inside a value
+    ("The Old Post").
     """
+    words = list(tokens.words)
+    for start, end in places:
+        if end - start < _REACH_TOKENS:
+            words[start:end] = ["value"] * (end - start)
+    masked = Tokens(words, tokens.starts, tokens.ends)
+    return [_stance(masked, start, end, echo) for start, end in places]
+
+
+def _stance(tokens: Tokens, start: int, end: int, echo: frozenset[tuple[str, str]]) -> Stance:
     left, right = _around(tokens, start, end, echo)
     if _DENIED.search(left):
         return Stance.DENIED

@@ -12,8 +12,8 @@ from supersession.answers.mentions import Known, Mention, find_mentions, holds, 
 from supersession.answers.scan import scan
 from supersession.answers.spans import Passage, lists_facts, passages
 from supersession.answers.spec import Spec, spec_of
-from supersession.answers.stance import Stance, stance_of
-from supersession.answers.text import Tokens, normalise, sentences, tokenise
+from supersession.answers.stance import Stance, stances_of
+from supersession.answers.text import SENTENCE_ENDS, Tokens, content, normalise, sentences, tokenise
 from supersession.episode import ValueType
 
 
@@ -31,11 +31,20 @@ MAX_ANSWER = 200_000
 """Longer answers are cut to their end before they are read."""
 MAX_DETAILS = 3
 """Further values of the gold's type that an answer may mention beside the one it commits to."""
+MAX_VALUES = 5
+"""Different values of the gold's type, history included, in a conclusion that is still one."""
+MAX_SEGMENTS = 1
+"""Short phrases that may stand beside a bare name before the answer is a list ("Denver, Colorado")."""
+MAX_SEGMENT_WORDS = 5
+RIVAL = 40
+"""Characters of a marked conclusion that is only a value."""
 TERSE = 4
 """An abstention of up to this many tokens ("unknown", "I do not know") is one by itself, whatever follows."""
 
 _VARIES = re.compile(r"\b(?:var(?:y|ies|ied)|inconsistent|conflicting|two different|different (?:times|values|amounts|answers))\b")
-_LISTING = frozenset((",", "/", "or", "and", "|", "-", "&", "\n", "*", ";"))
+_LISTING = frozenset((",", "(", "/", "or", "and", "|", "-", "&", "\n", "*", ";"))
+_SEPARATORS = SENTENCE_ENDS | frozenset((",", "/", "|", "{", "}", "and", "or"))
+_FILLERS = frozenset("it is it's the a an be could may might maybe answer".split())
 _OR = frozenset(("or", "/", "|"))
 
 
@@ -84,10 +93,14 @@ def _read_passage(passage: Passage, spec: Spec, known: Known) -> Verdict | None:
     first, *rest = (_read(text, spec, known) for text in passage.texts)
     if passage.leads:
         return Verdict.HEDGED if first and {first, *rest} >= {Verdict.CURRENT, Verdict.STALE} else first
-    found = [verdict for verdict in (first, *rest) if verdict is not None]
-    if not found:
-        return None
-    return found[0] if len(set(found)) == 1 else Verdict.HEDGED
+    # A short rival that says nothing of the gold's type ("Answer: Monday" beside "Answer: 5") is one all the same.
+    read = zip(passage.texts, (first, *rest), strict=True)
+    found = {
+        verdict or Verdict.OTHER for text, verdict in read if verdict is not None or (len(text) <= RIVAL and text != passage.texts[-1])
+    }
+    if found <= {Verdict.OTHER}:
+        return Verdict.OTHER if Verdict.OTHER in (first, *rest) else None
+    return found.pop() if len(found) == 1 else Verdict.HEDGED
 
 
 def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
@@ -97,8 +110,10 @@ def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
         return Verdict.HEDGED
     if spec.shape == "abstain":
         return _read_abstention(tokens, silent, known)
-    found = find_mentions(tokens, spec, known)
+    found = [m for m in find_mentions(tokens, spec, known) if not _echoes(tokens, m, spec)]
     if spec.shape == "both":
+        if silent:
+            found = [m for m in found if not any(start <= m.start < end for start, end in silent)]
         return _read_both(tokens, found, bool(silent), spec)
     if silent:
         standing = _standing(tokens, found, silent[-1])
@@ -110,6 +125,16 @@ def _read(text: str, spec: Spec, known: Known) -> Verdict | None:
     if spec.shape == "list":
         return _read_list(tokens, found, spec)
     return _decide(tokens, found, spec)
+
+
+def _echoes(tokens: Tokens, mention: Mention, spec: Spec) -> bool:
+    """Say whether a mention stands in a repetition of the question."""
+    if "?" not in tokens.words:
+        return False
+    start, end = next(span for span in sentences(tokens) if span[0] <= mention.start < span[1])
+    if tokens.at(end) != "?" or not spec.asked:
+        return False
+    return len(spec.asked & set(content(" ".join(tokens.words[start:end])))) >= 0.6 * len(spec.asked)
 
 
 def _standing(tokens: Tokens, found: list[Mention], silent: tuple[int, int]) -> list[Mention] | Verdict:
@@ -152,11 +177,20 @@ def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known
     return Verdict.ABSTAIN if silent else None
 
 
+def _with_stances(tokens: Tokens, found: list[Mention], spec: Spec) -> list[tuple[Mention, Stance]]:
+    return list(zip(found, stances_of(tokens, [(m.start, m.end) for m in found], spec.echo), strict=True))
+
+
 def _decide(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
-    stances = [(mention, stance_of(tokens, mention.start, mention.end, spec.echo)) for mention in found]
+    stances = _with_stances(tokens, found, spec)
     tied = _tied(tokens, found, 10 if spec.kind == "direction" else 4)
-    # "not A or B" denies both.
-    stances = [(m, Stance.DENIED if k in tied and k and stances[k - 1][1] == Stance.DENIED else s) for k, (m, s) in enumerate(stances)]
+    for k in range(1, len(stances)):
+        # "not A or B" denies both; "it used to be A (or 'a')" puts both in the past.
+        before = stances[k - 1][1]
+        if "or" in tokens.words[found[k - 1].end : found[k].start][:10] and (before == Stance.DENIED or found[k - 1].key == found[k].key):
+            stances[k] = (found[k], before)
+    if len({mention.key for mention, stance in stances if stance != Stance.DENIED}) > MAX_VALUES:
+        return Verdict.HEDGED
     held = _held(stances, tied, spec.past)
     if not held:
         return Verdict.OTHER
@@ -170,7 +204,7 @@ def _decide(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
             return Verdict.HEDGED
         return Verdict.OTHER
     if labels == {"gold"}:
-        return Verdict.CURRENT
+        return Verdict.HEDGED if _in_list(tokens, found, spec.kind == "name") else Verdict.CURRENT
     return Verdict.HEDGED if labels & {"stale", "other"} else _beside_unknown(tokens, held)
 
 
@@ -205,25 +239,58 @@ def _beside_unknown(tokens: Tokens, held: list[Mention]) -> Verdict:
     for a, b in itertools.pairwise(held):
         if a.label != b.label and b.start - a.end <= 2 and _LISTING.issuperset(tokens.words[a.end : b.start]):
             return Verdict.HEDGED
-    return Verdict.CURRENT
+    rivals = [mention for mention in held if mention.label != "gold" and _stands_alone(tokens, mention)]
+    return Verdict.HEDGED if rivals else Verdict.CURRENT
+
+
+def _stands_alone(tokens: Tokens, mention: Mention) -> bool:
+    """Say whether a line or sentence holds nothing but this value: "It is 18."."""
+    start, end = next(span for span in sentences(tokens) if span[0] <= mention.start < span[1])
+    outside = [*tokens.words[start : mention.start], *tokens.words[mention.end : end]]
+    return all(word in _FILLERS or not word[0].isalnum() for word in outside)
+
+
+def _in_list(tokens: Tokens, found: list[Mention], name: bool) -> bool:
+    """Say whether the gold is one side of an "or" whose other side is not known or, for a name, one of several bare phrases ("A, B, C")."""
+    inside = {i for mention in found for i in range(mention.start, mention.end)}
+    near = {tokens.at(m.start - 1) for m in found if m.start > 1 and m.start - 2 not in inside and tokens.at(m.start - 2)[:1].isalnum()}
+    near |= {tokens.at(m.end) for m in found if m.end + 1 not in inside and tokens.at(m.end + 1)[:1].isalnum()}
+    if near & _OR or not name:
+        return bool(near & _OR)
+    bare, words, holds_gold = 0, 0, False
+    for i, word in enumerate([*tokens.words, "."]):
+        if i in inside:
+            holds_gold = True
+        elif word in _SEPARATORS:
+            if holds_gold and words > 1:
+                return False
+            bare += not holds_gold and 0 < words <= MAX_SEGMENT_WORDS
+            words, holds_gold = 0, False
+        elif word[0].isalnum() and word not in _FILLERS:
+            words += 1
+    return bare > MAX_SEGMENTS or (bare == 1 and "and" in near)
 
 
 def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -> Verdict | None:
     """Judge an answer that must give the value before and the value now."""
-    live = [(m, s) for m in found if (s := stance_of(tokens, m.start, m.end, spec.echo)) != Stance.DENIED]
+    live = [(m, stance) for m, stance in _with_stances(tokens, found, spec) if stance != Stance.DENIED]
     labels = {mention.label for mention, _ in live}
     if not live or (silent and labels in ({"part 0"}, {"part 1"})):
         return Verdict.ABSTAIN if silent else None
     if labels == {"part 0", "part 1"}:
-        stance = {mention.label: s for mention, s in live}
-        before, now = stance["part 0"], stance["part 1"]
-        history = (Stance.PAST, Stance.WEAK_PAST)
-        if before in history or now in history:
-            ordered = now not in history
-        elif before == Stance.NOW or now == Stance.NOW:
-            ordered = now == Stance.NOW
+        order = [label for label, _ in itertools.groupby(mention.label for mention, _ in live)]
+        before, now = ({stance for mention, stance in live if mention.label == label} for label in ("part 0", "part 1"))
+        history = {Stance.PAST, Stance.WEAK_PAST}
+        if any(stances & history and Stance.NOW in stances for stances in (before, now)):
+            return Verdict.HEDGED
+        if (before | now) & history:
+            ordered = not now & history
+        elif Stance.NOW in before | now:
+            ordered = Stance.NOW in now
+        elif len(order) > 2:
+            return Verdict.HEDGED
         else:
-            ordered = live[0][0].label == "part 0"
+            ordered = order[0] == "part 0"
         return Verdict.CURRENT if ordered else Verdict.STALE
     if labels <= {"part 0", "part 1", "stale"}:
         return Verdict.STALE
@@ -232,7 +299,7 @@ def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -
 
 def _read_list(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
     """Judge an answer that must give every item and nothing else."""
-    labels = {m.label for m in found if stance_of(tokens, m.start, m.end, spec.echo) not in (Stance.DENIED, Stance.PAST)}
+    labels = {m.label for m, stance in _with_stances(tokens, found, spec) if stance not in (Stance.DENIED, Stance.PAST)}
     items = {f"part {k}" for k in range(len(spec.parts))}
     if items <= labels:
         return Verdict.CURRENT if labels == items else Verdict.HEDGED

@@ -50,7 +50,7 @@ class LocalEngine:
 
     def encode(self, messages: list[Message]) -> list[int]:
         """Return the token ids of a prompt, with the generation prompt at its end."""
-        text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)  # type: ignore[arg-type]
+        text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         return list(self.tokenizer(str(text), add_special_tokens=False)["input_ids"])
 
     def check(self, rollout: NotesRollout, answer_tokens: int = ANSWER_TOKENS) -> None:
@@ -151,7 +151,8 @@ class LocalEngine:
             **sampling,
             **cached,
         )
-        return output[:, width:].tolist()
+        replies: list[list[int]] = output[:, width:].tolist()
+        return replies
 
     def _reply(self, prompt: list[int], row: list[int], limit: int) -> Generation:
         end = next((n for n, token in enumerate(row[:limit]) if token in self.eos_ids), None)

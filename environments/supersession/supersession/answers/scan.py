@@ -5,81 +5,9 @@ from __future__ import annotations
 from supersession.answers.moments import MONTHS, WEEKDAYS, Found, read_clock, read_digit_date, read_month_first, read_spoken_time
 from supersession.answers.numerals import NUMBER_WORDS, read_number
 from supersession.answers.text import STOP_WORDS, Tokens, stem
-from supersession.answers.values import DAY, HOUR, MINUTE, MONTH, SECOND, WEEK, YEAR, Value
+from supersession.answers.units import CURRENCIES, DURATIONS, GLUED_DURATIONS, MEASURES, ORDINALS, PERIODS, RATES, SIGNS, TIMES
+from supersession.answers.values import MINUTE, WEEK, Value
 
-_DURATIONS = {
-    **dict.fromkeys(("second", "sec"), SECOND),
-    **dict.fromkeys(("minute", "min"), MINUTE),
-    **dict.fromkeys(("hour", "hr"), HOUR),
-    "day": DAY,
-    "week": WEEK,
-    "fortnight": 2 * WEEK,
-    **dict.fromkeys(("month", "mo"), MONTH),
-    **dict.fromkeys(("year", "yr"), YEAR),
-    "decade": 10 * YEAR,
-}
-_GLUED_DURATIONS = {"h": HOUR, "s": SECOND, "d": DAY}
-_PERIODS = {
-    "day": DAY,
-    "night": DAY,
-    "morning": DAY,
-    "evening": DAY,
-    "week": WEEK,
-    "weekend": WEEK,
-    "month": MONTH,
-    "year": YEAR,
-    "hour": HOUR,
-}
-_PERIODS |= {"minute": MINUTE, "fortnight": 2 * WEEK, "quarter": YEAR / 4}
-_RATES = {
-    "daily": 1 / DAY,
-    "nightly": 1 / DAY,
-    "weekly": 1 / WEEK,
-    "biweekly": 0.5 / WEEK,
-    "fortnightly": 0.5 / WEEK,
-    "monthly": 1 / MONTH,
-    "bimonthly": 0.5 / MONTH,
-    "quarterly": 4 / YEAR,
-    "yearly": 1 / YEAR,
-    "annually": 1 / YEAR,
-    "hourly": 1 / HOUR,
-}
-_ORDINALS = {"other": 2.0} | {
-    word: float(n) for n, word in enumerate("second third fourth fifth sixth seventh eighth ninth tenth".split(), start=2)
-}
-_TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
-_SIGNS = {"$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹"}
-_CURRENCIES = {
-    "dollar": "$",
-    "buck": "$",
-    "usd": "$",
-    "euro": "€",
-    "eur": "€",
-    "gbp": "£",
-    "quid": "£",
-    "yen": "¥",
-    "jpy": "¥",
-    "rupee": "₹",
-}
-_MEASURES = {
-    **dict.fromkeys(("pound", "lb"), "lb"),
-    **dict.fromkeys(("kilogram", "kilo", "kg"), "kg"),
-    **dict.fromkeys(("gram", "g"), "g"),
-    **dict.fromkeys(("ounce", "oz"), "oz"),
-    **dict.fromkeys(("mile", "mi"), "mi"),
-    **dict.fromkeys(("kilometer", "kilometre", "km"), "km"),
-    **dict.fromkeys(("meter", "metre"), "m"),
-    **dict.fromkeys(("centimeter", "centimetre", "cm"), "cm"),
-    **dict.fromkeys(("inch", "inche"), "in"),
-    **dict.fromkeys(("foot", "feet", "ft"), "ft"),
-    **dict.fromkeys(("liter", "litre"), "l"),
-    **dict.fromkeys(("gallon", "gal"), "gal"),
-    "dozen": "dozen",
-    "mbp": "mbps",
-    "gb": "gb",
-    "mph": "mph",
-    "kph": "km/h",
-}
 _OVER = frozenset(("over", "above", "exceeding"))
 _UNDER = frozenset(("under", "below"))
 _NO_NOUNS = frozenset(
@@ -89,11 +17,11 @@ _BEFORE_SPAN = frozenset("over under almost nearly only takes take lasts last la
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
 _STARTERS = frozenset(
     NUMBER_WORDS
-    | set(_RATES)
-    | set(_TIMES)
+    | set(RATES)
+    | set(TIMES)
     | set(MONTHS)
     | set(WEEKDAYS)
-    | set(_SIGNS)
+    | set(SIGNS)
     | {"every", "each", "noon", "midnight", "quarter", "bi"}
 )
 
@@ -117,17 +45,17 @@ def scan(tokens: Tokens) -> list[Found]:
 
 def _read(tokens: Tokens, i: int) -> Found | None:
     word = tokens.words[i]
-    if word in _SIGNS:
+    if word in SIGNS:
         return _money_with_sign(tokens, i)
-    if word in _RATES:
-        return Found(i, i + 1, Value("frequency", _RATES[word], _RATES[word], count=(1, 1)))
+    if word in RATES:
+        return Found(i, i + 1, Value("frequency", RATES[word], RATES[word], count=(1, 1)))
     if word == "bi" and tokens.at(i + 1) == "-" and tokens.at(i + 2) in ("weekly", "monthly"):
-        rate = _RATES["bi" + tokens.at(i + 2)]
+        rate = RATES["bi" + tokens.at(i + 2)]
         return Found(i, i + 3, Value("frequency", rate, rate, count=(1, 1)))
     if word in ("every", "each"):
         return _every(tokens, i)
-    if word in _TIMES:
-        return _rate(tokens, i + 1, (_TIMES[word], _TIMES[word]), i) or Found(i, i + 1, Value("number", _TIMES[word], _TIMES[word]))
+    if word in TIMES:
+        return _rate(tokens, i + 1, (TIMES[word], TIMES[word]), i) or Found(i, i + 1, Value("number", TIMES[word], TIMES[word]))
     if word in WEEKDAYS:
         return Found(i, i + 1, Value("weekday", WEEKDAYS[word], WEEKDAYS[word]))
     if word in MONTHS:
@@ -148,18 +76,18 @@ def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
     low, j = first
     high = low
     if tokens.at(j) == "-" or (tokens.at(j) == "to" and tokens.at(i - 1) != "from"):
-        second = read_number(tokens, j + 1 + (tokens.at(j + 1) in _SIGNS))
+        second = read_number(tokens, j + 1 + (tokens.at(j + 1) in SIGNS))
         if second is not None and second[0] > low:
             high, j = second
-    value = Value("money", low, high, _SIGNS[tokens.words[i]], _bound(tokens, i), count=(low, high))
+    value = Value("money", low, high, SIGNS[tokens.words[i]], _bound(tokens, i), count=(low, high))
     return Found(i, j, value)
 
 
 def _every(tokens: Tokens, i: int) -> Found | None:
     """Read "every week", "every other week", "every 2 weeks", "every Sunday"."""
     step, j = 1.0, i + 1
-    if tokens.at(j) in _ORDINALS:
-        step, j = _ORDINALS[tokens.at(j)], j + 1
+    if tokens.at(j) in ORDINALS:
+        step, j = ORDINALS[tokens.at(j)], j + 1
     elif tokens.at(j).isdigit() and tokens.at(j + 1) in ("nd", "rd", "th"):
         step, j = float(tokens.at(j)), j + 2
     elif tokens.at(j) == "single":
@@ -169,8 +97,8 @@ def _every(tokens: Tokens, i: int) -> Found | None:
         if number is not None:
             step, j = number
     period = stem(tokens.at(j))
-    if period in _PERIODS and step > 0:
-        rate = 1 / (step * _PERIODS[period])
+    if period in PERIODS and step > 0:
+        rate = 1 / (step * PERIODS[period])
         return Found(i, j + 1, Value("frequency", rate, rate, count=(1, 1)))
     if tokens.at(j) in WEEKDAYS and step > 0:
         day = float(WEEKDAYS[tokens.at(j)])
@@ -181,8 +109,8 @@ def _every(tokens: Tokens, i: int) -> Found | None:
 def _rate(tokens: Tokens, j: int, count: tuple[float, float], i: int) -> Found | None:
     """Read what follows a count in "three times a week", "3x weekly", "twice per month", "two nights every other week"."""
     word = tokens.at(j)
-    if word in _RATES:
-        rate = _RATES[word]
+    if word in RATES:
+        rate = RATES[word]
         return Found(i, j + 1, Value("frequency", count[0] * rate, count[1] * rate, count=count))
     if word in ("a", "an", "per", "each", "every", "/", "in"):
         inner = _every(tokens, j)
@@ -196,16 +124,16 @@ def _rate(tokens: Tokens, j: int, count: tuple[float, float], i: int) -> Found |
 def _phrase_duration(tokens: Tokens, i: int) -> Found | None:
     """Read "a month", "an hour and a half", "half an hour", "half a year"."""
     word = tokens.words[i]
-    if word == "half" and tokens.at(i + 1) in ("a", "an") and tokens.at(i + 2) in _DURATIONS:
-        length = _DURATIONS[tokens.at(i + 2)] / 2
+    if word == "half" and tokens.at(i + 1) in ("a", "an") and tokens.at(i + 2) in DURATIONS:
+        length = DURATIONS[tokens.at(i + 2)] / 2
         return Found(i, i + 3, Value("duration", length, length))
-    if word not in ("a", "an") or tokens.at(i + 1) not in _DURATIONS:
+    if word not in ("a", "an") or tokens.at(i + 1) not in DURATIONS:
         return None
     before = tokens.at(i - 1)
     if tokens.at(i + 2) == "ago" or (before.isalpha() and before not in STOP_WORDS and before not in _BEFORE_SPAN):
         # "three cups a day" is a rate.
         return None
-    length, j, count = _DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
+    length, j, count = DURATIONS[tokens.at(i + 1)], i + 2, (1.0, 1.0)
     if tokens.at(j) == "and" and tokens.at(j + 1) == "a" and tokens.at(j + 2) == "half":
         length, j, count = 1.5 * length, j + 3, (1.5, 1.5)
     return Found(i, j, Value("duration", length, length, count=count))
@@ -239,25 +167,25 @@ def _counted(tokens: Tokens, i: int) -> Found | None:
         return Found(start, j + 1, Value("percent", low, high, "", bound, count=count))
     word = tokens.at(j)
     unit = stem(word)
-    if unit in _CURRENCIES:
-        return Found(start, j + 1, Value("money", low, high, _CURRENCIES[unit], bound, count=count))
+    if unit in CURRENCIES:
+        return Found(start, j + 1, Value("money", low, high, CURRENCIES[unit], bound, count=count))
     if word == "x" or word in ("times", "days", "nights", "mornings", "evenings", "time"):
         rate = _rate(tokens, j + 1, count, start)
         if rate is not None:
             return rate
-    dash = word == "-" and stem(tokens.at(j + 1)) in _DURATIONS
+    dash = word == "-" and stem(tokens.at(j + 1)) in DURATIONS
     unit = stem(tokens.at(j + 1)) if dash else unit
-    if unit in _DURATIONS or (word in _GLUED_DURATIONS and tokens.glued(j)):
+    if unit in DURATIONS or (word in GLUED_DURATIONS and tokens.glued(j)):
         return _duration(tokens, start, j + dash, (low, high), bound)
     if tokens.at(j).isalpha() and stem(tokens.at(j)) in ("win", "won") and tokens.at(j + 1) in ("and", ",", "-"):
         losses = read_number(tokens, j + 2)
         if losses is not None:
             return Found(start, losses[1] + 1, Value("ratio", pair=(low, losses[0])))
-    if unit in _MEASURES:
-        return Found(start, j + 1, Value("number", low, high, _MEASURES[unit], bound, count=count))
+    if unit in MEASURES:
+        return Found(start, j + 1, Value("number", low, high, MEASURES[unit], bound, count=count))
     if high != low and pair is not None:
         return Found(start, j, Value("number", low, high, "", bound, pair=pair, count=count))
-    rate = _rate(tokens, j, count, start) if word in _RATES or word == "/" else None
+    rate = _rate(tokens, j, count, start) if word in RATES or word == "/" else None
     return rate or Found(start, j, Value("number", low, high, "", bound, count=count))
 
 
@@ -279,7 +207,7 @@ def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bo
         more = (float(tokens.words[k].replace(",", "")), k + 1) if tokens.at(k)[:1].isdigit() else read_number(tokens, k)
         if more is None or not tokens.at(more[1]):
             break
-        scale = _scale(tokens, more[1]) or _GLUED_DURATIONS.get(tokens.at(more[1]), 0.0)
+        scale = _scale(tokens, more[1]) or GLUED_DURATIONS.get(tokens.at(more[1]), 0.0)
         if not 0 < scale < smallest:
             break
         low, high, smallest, single, j = low + more[0] * scale, high + more[0] * scale, scale, False, more[1] + 1
@@ -291,9 +219,9 @@ def _duration(tokens: Tokens, start: int, j: int, count: tuple[float, float], bo
 
 def _scale(tokens: Tokens, j: int) -> float:
     word = tokens.at(j)
-    if word in ("m", *_GLUED_DURATIONS) and tokens.glued(j):
-        return _GLUED_DURATIONS.get(word, MINUTE)
-    return _DURATIONS.get(stem(word), 0.0)
+    if word in ("m", *GLUED_DURATIONS) and tokens.glued(j):
+        return GLUED_DURATIONS.get(word, MINUTE)
+    return DURATIONS.get(stem(word), 0.0)
 
 
 def _bound(tokens: Tokens, i: int) -> str:

@@ -9,11 +9,12 @@ from enum import StrEnum
 
 from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
 from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
+from supersession.answers.rivals import OR, has_rivals, in_list
 from supersession.answers.scan import scan
 from supersession.answers.spans import Passage, lists_facts, passages
 from supersession.answers.spec import Spec, spec_of
 from supersession.answers.stance import Stance, stances_of
-from supersession.answers.text import SENTENCE_ENDS, Tokens, content, normalise, sentences, tokenise
+from supersession.answers.text import Tokens, content, normalise, sentences, tokenise
 from supersession.episode import ValueType
 
 
@@ -29,23 +30,14 @@ class Verdict(StrEnum):
 
 MAX_ANSWER = 200_000
 """Longer answers are cut to their end before they are read."""
-MAX_DETAILS = 3
-"""Further values of the gold's type that an answer may mention beside the one it commits to."""
 MAX_VALUES = 5
 """Different values of the gold's type, history included, in a conclusion that is still one."""
-MAX_SEGMENTS = 1
-"""Short phrases that may stand beside a bare name before the answer is a list ("Denver, Colorado")."""
-MAX_SEGMENT_WORDS = 5
 RIVAL = 40
 """Characters of a marked conclusion that is only a value."""
 TERSE = 4
 """An abstention of up to this many tokens ("unknown", "I do not know") is one by itself, whatever follows."""
 
 _VARIES = re.compile(r"\b(?:var(?:y|ies|ied)|inconsistent|conflicting|two different|different (?:times|values|amounts|answers))\b")
-_LISTING = frozenset((",", "(", "/", "or", "and", "|", "-", "&", "\n", "*", ";"))
-_SEPARATORS = SENTENCE_ENDS | frozenset((",", "/", "|", "{", "}", "and", "or"))
-_FILLERS = frozenset("it is it's the a an be could may might maybe answer".split())
-_OR = frozenset(("or", "/", "|"))
 
 
 def verdict(
@@ -204,8 +196,8 @@ def _decide(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
             return Verdict.HEDGED
         return Verdict.OTHER
     if labels == {"gold"}:
-        return Verdict.HEDGED if _in_list(tokens, found, spec.kind == "name") else Verdict.CURRENT
-    return Verdict.HEDGED if labels & {"stale", "other"} else _beside_unknown(tokens, held)
+        return Verdict.HEDGED if in_list(tokens, found, spec.kind == "name") else Verdict.CURRENT
+    return Verdict.HEDGED if labels & {"stale", "other"} or has_rivals(tokens, held) else Verdict.CURRENT
 
 
 def _held(found: list[tuple[Mention, Stance]], tied: set[int], past: bool) -> list[Mention]:
@@ -227,48 +219,9 @@ def _tied(tokens: Tokens, found: list[Mention], reach: int) -> set[int]:
     tied = set()
     for k, (a, b) in enumerate(itertools.pairwise(found)):
         between = tokens.words[a.end : b.start]
-        if a.key != b.key and len(between) <= reach and not _OR.isdisjoint(between):
+        if a.key != b.key and len(between) <= reach and not OR.isdisjoint(between):
             tied |= {k, k + 1}
     return tied
-
-
-def _beside_unknown(tokens: Tokens, held: list[Mention]) -> Verdict:
-    """Judge a gold beside values that nobody listed: details after a committed answer are fine, rivals and heaps are not."""
-    if held[0].label != "gold" or len({mention.key for mention in held if mention.label != "gold"}) > MAX_DETAILS:
-        return Verdict.HEDGED
-    for a, b in itertools.pairwise(held):
-        if a.label != b.label and b.start - a.end <= 2 and _LISTING.issuperset(tokens.words[a.end : b.start]):
-            return Verdict.HEDGED
-    rivals = [mention for mention in held if mention.label != "gold" and _stands_alone(tokens, mention)]
-    return Verdict.HEDGED if rivals else Verdict.CURRENT
-
-
-def _stands_alone(tokens: Tokens, mention: Mention) -> bool:
-    """Say whether a line or sentence holds nothing but this value: "It is 18."."""
-    start, end = next(span for span in sentences(tokens) if span[0] <= mention.start < span[1])
-    outside = [*tokens.words[start : mention.start], *tokens.words[mention.end : end]]
-    return all(word in _FILLERS or not word[0].isalnum() for word in outside)
-
-
-def _in_list(tokens: Tokens, found: list[Mention], name: bool) -> bool:
-    """Say whether the gold is one side of an "or" whose other side is not known or, for a name, one of several bare phrases ("A, B, C")."""
-    inside = {i for mention in found for i in range(mention.start, mention.end)}
-    near = {tokens.at(m.start - 1) for m in found if m.start > 1 and m.start - 2 not in inside and tokens.at(m.start - 2)[:1].isalnum()}
-    near |= {tokens.at(m.end) for m in found if m.end + 1 not in inside and tokens.at(m.end + 1)[:1].isalnum()}
-    if near & _OR or not name:
-        return bool(near & _OR)
-    bare, words, holds_gold = 0, 0, False
-    for i, word in enumerate([*tokens.words, "."]):
-        if i in inside:
-            holds_gold = True
-        elif word in _SEPARATORS:
-            if holds_gold and words > 1:
-                return False
-            bare += not holds_gold and 0 < words <= MAX_SEGMENT_WORDS
-            words, holds_gold = 0, False
-        elif word[0].isalnum() and word not in _FILLERS:
-            words += 1
-    return bare > MAX_SEGMENTS or (bare == 1 and "and" in near)
 
 
 def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -> Verdict | None:

@@ -19,7 +19,7 @@ from supersession.sources import open_source
 from training.options import TrainOptions
 
 COLOURS = {"current": "#1b7f4b", "stale": "#b3402a", "hedged": "#b07a10", "abstain": "#5b6470", "other": "#5b6470"}
-WIDTH = 58
+WIDTH = 52
 """Characters to a line of a box."""
 
 

@@ -75,6 +75,7 @@ def plot_learning_curve(metrics: Path, target: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     rows = read_metrics(metrics)
     panels = [
@@ -96,7 +97,8 @@ def plot_learning_curve(metrics: Path, target: Path) -> None:
             if points:
                 axis.plot(*zip(*points, strict=True), label=label)
         axis.set(title=title, xlabel="optimiser step")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False)
+        axis.legend(frameon=False, loc="best", fontsize=8)
     figure.savefig(target, dpi=130)
     plt.close(figure)

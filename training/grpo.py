@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import torch
@@ -43,6 +44,8 @@ def main(options: TrainOptions) -> None:
     if unknown:
         raise UsageError(f"level {unknown[0]} is unknown; choose from {', '.join(map(str, sorted(LEVELS)))}")
     transformers_logging.disable_progress_bar()
+    # TRL and transformers warn about each other's coming renames; nothing that a user of this command could change.
+    warnings.simplefilter("ignore", FutureWarning)
     options.out.mkdir(parents=True, exist_ok=True)
     claim(options)
     model, tokenizer = load_model(options.model, options.dtype)
@@ -164,6 +167,7 @@ def run_grpo(engine: LocalEngine, options: TrainOptions) -> None:
         scale_rewards="none",
         temperature=options.temperature,
         gradient_checkpointing=False,
+        dataloader_pin_memory=torch.cuda.is_available(),
         bf16=False,
         logging_steps=1,
         save_steps=options.save_steps,

@@ -126,7 +126,6 @@ def through_evaluator(script: Script, folder: Path) -> dict[str, float]:
 
 
 def through_trainer(script: Script, folder: Path, tiny_model_dir: Path) -> dict[str, float]:
-    pytest.importorskip("torch")
     from supersession.engines.generation import Generation
     from supersession.engines.local import LocalEngine
     from training.collect import Collector
@@ -177,7 +176,10 @@ def test_the_same_replies_give_the_same_outcome(
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("LOOPBACK_KEY", "none")
-    model = {"tiny_model_dir": request.getfixturevalue("tiny_model_dir")} if caller == "trainer" else {}
+    model = {}
+    if caller == "trainer":
+        pytest.importorskip("torch")
+        model = {"tiny_model_dir": request.getfixturevalue("tiny_model_dir")}
     for script in SCRIPTS:
         reported = CALLERS[caller](script, tmp_path, **model)
         shared = {name: reported[name] for name in reported.keys() & script.metrics.keys()}

@@ -77,7 +77,7 @@ _NOW_AFTER = re.compile(rf"^{_WORD}{{0,3}} (?:now|currently|instead|these days|t
 _PAST_AFTER = re.compile(
     rf"^{_WORD}{{0,3}} (?:previously|earlier|originally|initially|formerly|no longer|in the past|at first|in the beginning)\b"
 )
-_WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ [-=]{1, 3}>")
+_WEAK_PAST_AFTER = re.compile(rf"^{_WORD}{{0,4}} (?:before|until|prior to|when you (?:first )?started)\b|^ [-=]{{1,3}}>")
 
 
 def stances_of(tokens: Tokens, places: Sequence[tuple[int, int]], echo: frozenset[tuple[str, str]] = frozenset()) -> list[Stance]:

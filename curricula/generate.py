@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 from tqdm import tqdm
 
-from supersession.cli import Options, UsageError, load_toml, provenance, run
+from supersession.cli import Options, UsageError, load_toml, provenance, run, write_text
 from supersession.episode import NOT_STATED, Episode, Question, format_date, write_jsonl
 from supersession.sources.generator import LEVELS, SPLITS, Knobs, episodes, expert_answer
 
@@ -61,7 +61,7 @@ def main(options: GenerateOptions) -> None:
     print(f"{options.count} episodes, {sum(counts.values())} questions: {options.out}")
     if options.json_file:
         summary = {"options": options.model_dump(mode="json"), "episodes": options.count, "kinds": counts, "provenance": provenance()}
-        options.json_file.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(summary, indent=2) + "\n")
 
 
 def read_knobs(path: Path, level: int) -> Knobs:

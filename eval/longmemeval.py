@@ -18,9 +18,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from eval.report import by_kind, kind_table, show, summarize
-from eval.rows import Row, write_text
+from eval.rows import Row
 from eval.runner import Local, evaluate
-from supersession.cli import Options, UsageError, provenance, run
+from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.engines.endpoint import ATTEMPTS, CONCURRENCY, TIMEOUT_S, EndpointEngine
 from supersession.engines.generation import ANSWER_TOKENS
 from supersession.engines.models import DEFAULT_MODEL, ModelError

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from supersession.answers import Verdict
-from supersession.cli import UsageError
+from supersession.cli import UsageError, write_text
 from supersession.episode import Episode
 
 
@@ -141,19 +141,6 @@ class RowStore:
             if earlier.get(name) != config.get(name):
                 was, now = earlier.get(name), config.get(name)
                 raise UsageError(f"{self.folder} holds results with {name} {was!r}, this run has {now!r}; choose another --out")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all; a device such as /dev/stdout is written to directly."""
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
-        return
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _read_rows(path: Path) -> list[Row]:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from supersession.answers.spec import spec_of
-from supersession.cli import Options, provenance, run
+from supersession.cli import Options, provenance, run, write_text
 from supersession.episode import NOT_STATED, Episode, Question
 from supersession.protocol import render_session
 from supersession.scoring import STALE_WEIGHT, score_answer
@@ -194,7 +194,7 @@ def main(options: AttackOptions) -> None:
     if options.json_file is not None:
         counts = {source: len(views) for source, views in sources.items()}
         result: dict[str, Any] = {"questions": counts, "limit": LIMIT, **table, "above_limit": above, "provenance": provenance()}
-        options.json_file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(result, indent=1) + "\n")
     _print(table, {source: len(views) for source, views in sources.items()}, above)
 
 

@@ -33,7 +33,7 @@ from verifiers.legacy.types import ClientConfig
 from verifiers.legacy.utils.message_utils import normalize_messages
 
 from supersession.adapters.multiturn import SupersessionMultiTurnEnv
-from supersession.cli import Options, UsageError, provenance, run
+from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.episode import Episode
 from supersession.protocol import NotesRollout
 from supersession.scoring import STALE_WEIGHT
@@ -130,7 +130,7 @@ def main(options: BenchOptions) -> None:
     Console().print(table)
     if options.json_file is not None:
         document = {"config": options.model_dump(mode="json"), "provenance": provenance(), "turns_per_rollout": turns, "clients": results}
-        options.json_file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(document, indent=2) + "\n")
 
 
 def choose_episodes(options: BenchOptions) -> list[Episode]:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from trl import GRPOConfig
 
-from supersession.cli import Options, provenance, run
+from supersession.cli import Options, provenance, run, write_text
 from supersession.engines.generation import token_limit
 from supersession.engines.local import LocalEngine, load_model, merged_adapter
 from supersession.engines.models import DEFAULT_MODEL
@@ -74,7 +74,7 @@ def main(options: BenchOptions) -> None:
     console.print(table)
     if options.json_file is not None:
         result = {"config": options.model_dump(mode="json"), "provenance": provenance(), "speed": speed, "peak_memory_gib": memory}
-        options.json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(result, indent=2) + "\n")
 
 
 def measure_speed(options: BenchOptions) -> dict[str, Any]:

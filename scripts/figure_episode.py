@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from pydantic import Field
 
 from eval.rows import Row
-from supersession.cli import Options, UsageError, provenance, run
+from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.episode import Episode, format_date
 from supersession.sources import open_source
 from training.options import TrainOptions
@@ -46,7 +46,7 @@ def main(options: FigureOptions) -> None:
     print(f"drew episode {episode.id} ({row.verdict}) to {options.out}")
     if options.json_file is not None:
         result = {"config": options.model_dump(mode="json"), "provenance": provenance(), "row": row.model_dump(mode="json")}
-        options.json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(result, indent=2) + "\n")
 
 
 def find(options: FigureOptions) -> tuple[Row, Episode]:

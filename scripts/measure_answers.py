@@ -19,7 +19,7 @@ from pydantic_settings import CliPositionalArg
 
 from supersession.answers import Verdict, verdict
 from supersession.answers.spec import spec_of
-from supersession.cli import Options, UsageError, provenance, run
+from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.sources.longmemeval import labels
 
 EXAMPLE = "python scripts/measure_answers.py judged_answers.jsonl --json agreement.json"
@@ -133,7 +133,7 @@ def main(options: MeasureOptions) -> None:
         "provenance": provenance(),
     }
     if options.json_file:
-        options.json_file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_text(options.json_file, json.dumps(result, indent=1) + "\n")
     _print(result, options.rows)
 
 

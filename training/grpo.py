@@ -23,9 +23,9 @@ from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
 from eval.report import paired_p, show, stage_table, summarize
-from eval.rows import Row, write_text
+from eval.rows import Row
 from eval.runner import evaluate
-from supersession.cli import UsageError, provenance, run
+from supersession.cli import UsageError, provenance, run, write_text
 from supersession.engines.local import LocalEngine, load_adapter, load_model
 from supersession.sources import open_source
 from supersession.sources.generator import LEVELS
@@ -75,7 +75,7 @@ def claim(options: TrainOptions) -> None:
                 f"{options.out} holds a run with {name} = {theirs.get(name)!r}, not {mine[name]!r}; give another --out or that value"
             )
     elif PartialState().is_main_process:
-        path.write_text(json.dumps({"options": mine, "provenance": provenance()}, indent=2) + "\n", encoding="utf-8")
+        write_text(path, json.dumps({"options": mine, "provenance": provenance()}, indent=2) + "\n")
 
 
 def with_adapter(model: Any, options: TrainOptions) -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eval.rows import Row, RowStore, write_text
-from supersession.cli import UsageError
+from eval.rows import Row, RowStore
+from supersession.cli import UsageError, write_text
 from tests.conftest import make_episode
 
 CONFIG = {"model": "tiny", "budget": 300}

@@ -11,7 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, CliApp, PydanticBaseSettingsSource, SettingsConfigDict
@@ -84,11 +84,26 @@ def parse(options: type[O], example: str, argv: list[str]) -> O:
         allow_abbrev=False,
     )
     try:
-        return _with_parser(options, parser, rest, data)
+        return _with_parser(options, parser, _joined(options, rest), data)
     except ValidationError as error:
         first = error.errors()[0]
         name = "--" + ".".join(str(part) for part in first["loc"]).replace("_", "-")
         raise UsageError(f"{name}: {first['msg']}, got {first['input']!r}") from error
+
+
+def _joined(options: type[Options], argv: list[str]) -> list[str]:
+    """Return `argv` with `--levels 4 5 6` as `--levels 4,5,6`, for the options that are lists."""
+    lists = {f"--{name.replace('_', '-')}" for name, field in options.model_fields.items() if get_origin(field.annotation) is list}
+    result: list[str] = []
+    place = None
+    for word in argv:
+        if word.startswith("--"):
+            place = len(result) + 1 if word in lists else None
+        if place is not None and len(result) > place and not word.startswith("--"):
+            result[place] += f",{word}"
+        else:
+            result.append(word)
+    return result
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -99,6 +114,19 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the config {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all; a device such as /dev/stdout is written to directly."""
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+        return
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def provenance() -> dict[str, Any]:

@@ -78,22 +78,26 @@ class NotesRollout:
 
     def prompt(self) -> Segment:
         """Return the segment that is due. Raises `RuntimeError` when the rollout is done."""
-        if self.done:
-            raise RuntimeError(f"the rollout of episode {self.episode.id!r} is done; read its answers")
-        index = len(self.notes_history)
-        if index < self._writes:
+        if self._writing():
+            index = len(self.notes_history)
             return Segment("write", index, write_prompt(self.notes, self.episode.sessions[index], self.budget))
         index = len(self.answers)
         return Segment("answer", index, self._answer_prompt(self.episode.questions[index]))
 
     def step(self, completion: str) -> None:
         """Take the model's reply to the segment that is due. Raises `RuntimeError` when the rollout is done."""
-        if self.prompt().kind == "write":
+        if self._writing():
             reply = completion.strip()
             self.overflow.append(max(0, len(reply) - self.budget))
             self.notes_history.append(reply[: self.budget].rstrip())
         else:
             self.answers.append(completion.strip())
+
+    def _writing(self) -> bool:
+        """Whether a write turn is due rather than an answer. Raises `RuntimeError` when the rollout is done."""
+        if self.done:
+            raise RuntimeError(f"the rollout of episode {self.episode.id!r} is done; read its answers")
+        return len(self.notes_history) < self._writes
 
     def _answer_prompt(self, question: Question) -> list[Message]:
         asked = f"Date: {format_date(question.date)}\nQuestion: {question.text}"

@@ -1,40 +1,44 @@
-"""Write generated episodes to a file, as JSON lines or as one LongMemEval JSON array."""
+"""Write the episodes of a curriculum to a file, as JSON lines or as one LongMemEval JSON array."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
+from pydantic_settings import CliPositionalArg
 from tqdm import tqdm
 
-from supersession.cli import Options, UsageError, load_toml, provenance, run, write_text
+from curricula.files import open_curriculum
+from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.episode import NOT_STATED, Episode, Question, format_date, write_jsonl
-from supersession.sources.generator import LEVELS, SPLITS, Knobs, episodes, expert_answer
+from supersession.sources.curriculum import Curriculum
+from supersession.sources.generator import expert_answer
+from supersession.sources.longmemeval import Label
 
-EXAMPLE = "python curricula/generate.py --level 2 --split test --count 100 --seed 0 --out episodes.jsonl"
+EXAMPLE = "python curricula/generate.py buried-update --split test --count 600 --seed 0 --out episodes.jsonl"
 
 
 class GenerateOptions(Options):
-    """Write generated episodes to a file: the same ones for the same options, on every machine."""
+    """Write the episodes of a curriculum to a file: the same ones for the same options, on every machine."""
 
+    name: CliPositionalArg[str]
+    """a curriculum of this folder, level-N for one level of the generator, or a TOML file"""
     out: Path
     """File to write; it is replaced only when all is written."""
-    split: str = "train"
-    """One of train, dev, test, ood."""
-    level: int = 2
-    """Difficulty from 0 to 6."""
-    knobs: Path | None = None
-    """TOML file of knobs that replace those of the level, such as `sessions = [3, 5]`."""
+    split: Literal["train", "dev", "test", "ood"] = "train"
+    """Which episodes; no two splits share any."""
+    stage: str | None = None
+    """Only this stage; without it, episodes come from all stages in turn."""
     count: int = Field(100, ge=1)
     """Number of episodes."""
     start: int = Field(0, ge=0)
     """Index of the first one."""
     seed: int = 0
-    questions: int = Field(1, ge=1)
-    """Questions per episode, where its facts give as many."""
+    """Of the episodes."""
     budget: int = Field(300, ge=1)
     """Characters within which the ideal notes stay."""
     format: Literal["jsonl", "longmemeval"] = "jsonl"
@@ -44,16 +48,16 @@ class GenerateOptions(Options):
 
 
 def main(options: GenerateOptions) -> None:
-    if options.split not in SPLITS:
-        raise UsageError(f"--split: {options.split!r} is unknown; choose one of {', '.join(SPLITS)}")
-    if options.level not in LEVELS:
-        raise UsageError(f"--level: {options.level} is unknown; choose one of {', '.join(map(str, LEVELS))}")
+    curriculum = open_curriculum(options.name)
+    places = stages_of(curriculum, options.stage)
     if not options.out.parent.is_dir():
         raise UsageError(f"--out: the folder {options.out.parent} does not exist; create it first")
-    knobs = read_knobs(options.knobs, options.level) if options.knobs else None
-    made = episodes(options.split, options.seed, options.level, options.count, options.start, options.questions, options.budget, knobs)
-    counts: dict[str, int] = {}
-    stream = _counted(tqdm(made, total=options.count, desc=f"{options.split} level {options.level}", unit="episode"), counts)
+    made = (
+        curriculum.episode(places[index % len(places)], options.split, options.seed, index, options.budget)
+        for index in range(options.start, options.start + options.count)
+    )
+    counts: Counter[str] = Counter()
+    stream = _counted(tqdm(made, total=options.count, desc=f"{options.name}, {options.split}", unit="episode"), counts)
     if options.format == "jsonl":
         write_jsonl(stream, options.out)
     else:
@@ -64,14 +68,14 @@ def main(options: GenerateOptions) -> None:
         write_text(options.json_file, json.dumps(summary, indent=2) + "\n")
 
 
-def read_knobs(path: Path, level: int) -> Knobs:
-    """Return the knobs of `level` with those in a TOML file in their place; raise `UsageError` naming what makes no sense."""
-    try:
-        return Knobs.model_validate({**LEVELS[level].model_dump(), **load_toml(path)})
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{part}: " for part in first["loc"])
-        raise UsageError(f"{path}: {where}{first['msg'].removeprefix('Value error, ')}") from error
+def stages_of(curriculum: Curriculum, name: str | None) -> list[int]:
+    """Return the places of the stages to write: all, or the one called `name`. Raises `UsageError` where there is none."""
+    names = [stage.name for stage in curriculum.stages]
+    if name is None:
+        return list(range(len(names)))
+    if name not in names:
+        raise UsageError(f"--stage: {name!r} is unknown; choose one of {', '.join(map(repr, names))}")
+    return [names.index(name)]
 
 
 def write_longmemeval(made: Iterable[Episode], path: Path) -> None:
@@ -113,13 +117,27 @@ def longmemeval_entry(episode: Episode, question: Question) -> dict[str, Any]:
             for number, session in enumerate(episode.sessions)
         ],
         "answer_session_ids": [name for name in session_ids if name.startswith("answer_")],
+        "label": label_of(question).model_dump(mode="json"),
     }
 
 
-def _counted(made: Iterable[Episode], counts: dict[str, int]) -> Iterable[Episode]:
+def label_of(question: Question) -> Label:
+    """Return what the benchmark's format has no place for, as `load_longmemeval` reads it back."""
+    gold, stale = question.gold, question.stale
+    current: str | None = gold
+    if question.kind == "both":
+        before, current = gold.split(" -> ")
+        stale = (before, *stale)
+    elif question.kind == "previous":
+        current, stale = None, (gold, *stale)
+    elif gold == NOT_STATED:
+        current = None
+    return Label(kind=question.kind, current=current, previous=stale, others=question.others, value_type=question.value_type)
+
+
+def _counted(made: Iterable[Episode], counts: Counter[str]) -> Iterator[Episode]:
     for episode in made:
-        for question in episode.questions:
-            counts[question.kind] = counts.get(question.kind, 0) + 1
+        counts.update(question.kind for question in episode.questions)
         yield episode
 
 

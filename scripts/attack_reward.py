@@ -2,6 +2,7 @@
 
 Every policy answers every question without knowing which value is right: it lists all candidates, hides them, hedges, denies, copies. The
 table gives each one's mean reward on generated episodes and on LongMemEval items, and on the questions whose answer is "not stated" apart.
+Some policies are right now and then without a trick: a constant guess, a note that holds one fact. They stand apart, as deserved.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ POLICIES: dict[str, Policy] = {
     "old in brackets": lambda v: "{} ({})".format(*v.old_and_new),
     "gold denied": lambda v: f"It is not {v.target}.",
     "gold in a denial": lambda v: f"It has never been {v.target}, and it is not now.",
-    "gold as a thing of the past": lambda v: f"It used to be {v.target}." if v.question.kind in ASKS_NOW else "",
+    "gold as a thing of the past, asked about now": lambda v: f"It used to be {v.target}." if v.question.kind in ASKS_NOW else "",
     "question echoed": lambda v: v.question.text,
     "all notes copied, two facts or more": lambda v: v.notes if "\n" in v.notes else "",
     "last session copied": lambda v: v.last_session,
@@ -130,6 +131,16 @@ POLICIES: dict[str, Policy] = {
     "always 'it depends'": lambda _: "It depends.",
     "always 'unknown'": lambda _: "unknown",
 }
+DESERVED: dict[str, Policy] = {
+    "constant: 'yes'": lambda _: "Yes.",
+    "constant: 'no'": lambda _: "No.",
+    "constant: '2'": lambda _: "2",
+    "constant: 'increase'": lambda _: "It increased.",
+    "constant: 'Monday'": lambda _: "Monday",
+    "all notes copied, one fact too": lambda v: v.notes,
+    "gold as a thing of the past, whatever is asked": lambda v: f"It used to be {v.target}.",
+}
+"""Right by chance, or because what they say is an answer to some of the questions."""
 HONEST: dict[str, Policy] = {
     "honest: the gold": lambda v: v.question.gold,
     "honest: the ideal reply": lambda v: expert_answer(v.question),
@@ -186,7 +197,7 @@ def main(options: AttackOptions) -> None:
             name: {source: mean_rewards(views, policy, options.stale_weight) for source, views in sources.items()}
             for name, policy in policies.items()
         }
-        for group, policies in (("policies", POLICIES), ("reference", HONEST))
+        for group, policies in (("policies", POLICIES), ("deserved", DESERVED), ("reference", HONEST))
     }
     above = sorted(
         name for name, means in table["policies"].items() if any(figures.get("answerable", 0.0) > LIMIT for figures in means.values())

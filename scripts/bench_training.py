@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from trl import GRPOConfig
 
+from curricula.files import open_curriculum
 from supersession.cli import Options, provenance, run, write_text
 from supersession.engines.generation import token_limit
 from supersession.engines.local import LocalEngine, load_model, merged_adapter
@@ -27,7 +28,7 @@ from supersession.protocol import NotesRollout
 from supersession.sources import open_source
 from training.batch import Row, collate, expand, micro_batches, padding_share
 from training.collect import Collector
-from training.curriculum import Curriculum
+from training.curriculum import Scheduler
 from training.grpo import with_adapter
 from training.options import TrainOptions
 from training.trainer import SegmentGRPOTrainer
@@ -180,7 +181,7 @@ def make_trainer(options: BenchOptions) -> SegmentGRPOTrainer:
     engine = LocalEngine(with_adapter(model, train), tokenizer)
     collector = Collector(
         engine,
-        Curriculum([options.level], options.seed, options.budget),
+        Scheduler(open_curriculum(f"level-{options.level}"), options.seed, options.budget),
         groups=options.episodes,
         group_size=options.group_size,
         budget=options.budget,

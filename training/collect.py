@@ -15,7 +15,7 @@ from supersession.episode import Episode
 from supersession.protocol import NotesRollout
 from supersession.scoring import Scorecard, score
 from training.batch import Row, advantages, expand, has_spread
-from training.curriculum import Curriculum
+from training.curriculum import Scheduler
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Collector:
     """Plays `groups` episodes `group_size` times each; groups without spread are dropped and refilled, at most `refills` times."""
 
     engine: LocalEngine
-    curriculum: Curriculum
+    scheduler: Scheduler
     groups: int
     group_size: int
     budget: int
@@ -45,7 +45,7 @@ class Collector:
     world: int = 1
 
     def collect(self, step: int) -> Collected:
-        """Return the rows for optimiser step `step`: a pure function of the weights, the curriculum's state, the seed and the step."""
+        """Return the rows for optimiser step `step`: a pure function of the weights, the scheduler's state, the seed and the step."""
         started = time.perf_counter()
         rows: list[Row] = []
         cards: list[Scorecard] = []
@@ -56,7 +56,7 @@ class Collector:
                 break
             # Numbered by step, attempt, process and place, so that a resumed run and another number of processes play the same episodes.
             first = ((step * (1 + self.refills) + attempt) * self.world + self.rank) * self.groups
-            episodes = [self.curriculum.episode(first + place) for place in range(self.groups - kept)]
+            episodes = [self.scheduler.episode(first + place) for place in range(self.groups - kept)]
             for scores, lives in self._play(episodes, step, attempt):
                 rewards = [card.reward for card in scores]
                 cards += scores
@@ -83,7 +83,7 @@ class Collector:
             "tokens/sampled": float(sampled_tokens),
             "tokens/trained": float(sum(len(row.token_ids) for row in rows)),
             "rollout/truncated_segments": float(truncated),
-            "rollout/level": float(self.curriculum.level),
+            "rollout/stage": float(self.scheduler.place),
             "seconds/rollouts": time.perf_counter() - started,
         }
         return Collected(rows, pass_rates, metrics)

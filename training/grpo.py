@@ -22,27 +22,29 @@ from peft import LoraConfig, get_peft_model
 from transformers.utils import logging as transformers_logging
 from trl import GRPOConfig
 
+from curricula.files import open_curriculum
 from eval.report import paired_p, show, stage_table, summarize
 from eval.rows import Row
 from eval.runner import evaluate
 from supersession.cli import UsageError, provenance, run, write_text
 from supersession.engines.local import LocalEngine, load_adapter, load_model
 from supersession.sources import open_source
+from supersession.sources.curriculum import Curriculum
 from supersession.sources.generator import LEVELS
 from training.collect import Collector
-from training.curriculum import Curriculum
+from training.curriculum import Scheduler
 from training.options import TrainOptions
 from training.progress import MetricsLog, Progress, plot_learning_curve
 from training.sft import warm_start
 from training.trainer import SegmentGRPOTrainer, last_checkpoint
 
-EXAMPLE = "python training/grpo.py --levels 1,2 --steps 60 --out runs/longer"
+EXAMPLE = "python training/grpo.py --curriculum buried-update --budget 300 --steps 60 --out runs/longer"
 
 
 def main(options: TrainOptions) -> None:
-    unknown = sorted({*options.levels, options.eval_level} - set(LEVELS))
-    if unknown:
-        raise UsageError(f"level {unknown[0]} is unknown; choose from {', '.join(map(str, sorted(LEVELS)))}")
+    curriculum = open_curriculum(options.curriculum)
+    if options.eval_level not in LEVELS:
+        raise UsageError(f"--eval-level {options.eval_level} is unknown; choose from {', '.join(map(str, LEVELS))}")
     transformers_logging.disable_progress_bar()
     # TRL and transformers warn about each other's coming renames; nothing that a user of this command could change.
     warnings.simplefilter("ignore", FutureWarning)
@@ -53,10 +55,10 @@ def main(options: TrainOptions) -> None:
     stages = {"base": evaluate_stage(engine, options, "base")}
     engine.model = with_adapter(model, options)
     if options.warm_start_episodes:
-        run_warm_start(engine, options)
+        run_warm_start(engine, options, curriculum)
         stages["warm start"] = evaluate_stage(engine, options, "warm-start")
     if options.steps:
-        run_grpo(engine, options)
+        run_grpo(engine, options, curriculum)
         stages["GRPO"] = evaluate_stage(engine, options, "grpo")
     if PartialState().is_main_process:
         report(options, stages)
@@ -105,19 +107,14 @@ def evaluate_stage(engine: LocalEngine, options: TrainOptions, stage: str) -> li
     )
 
 
-def run_warm_start(engine: LocalEngine, options: TrainOptions) -> None:
-    """Bring the adapter to the end of the warm start, by training or from disk."""
+def run_warm_start(engine: LocalEngine, options: TrainOptions, curriculum: Curriculum) -> None:
+    """Bring the adapter to the end of the warm start, by training on all stages in turn or from disk."""
     folder = options.out / "warm-start"
     if not (folder / "done").is_file():
-        count = options.warm_start_episodes
-        per_level = [count // len(options.levels) + (i < count % len(options.levels)) for i in range(len(options.levels))]
+        stages = len(curriculum.stages)
         episodes = [
-            episode
-            for level, share in zip(options.levels, per_level, strict=True)
-            if share
-            for episode in open_source(
-                "train", level=level, count=share, seed=options.seed + 1, budget=options.budget, questions=options.questions_per_episode
-            )
+            curriculum.episode(index % stages, "train", options.seed + 1, index, options.budget)
+            for index in range(options.warm_start_episodes)
         ]
         warm_start(
             engine,
@@ -136,13 +133,12 @@ def run_warm_start(engine: LocalEngine, options: TrainOptions) -> None:
     engine.model.load_adapter(folder, "default", is_trainable=True)
 
 
-def run_grpo(engine: LocalEngine, options: TrainOptions) -> None:
+def run_grpo(engine: LocalEngine, options: TrainOptions, curriculum: Curriculum) -> None:
     """Train to the last step, from the newest whole checkpoint if there is one, and save the adapter."""
     folder = options.out / "grpo"
-    curriculum = Curriculum(options.levels, options.seed, options.budget, options.questions_per_episode)
     collector = Collector(
         engine,
-        curriculum,
+        Scheduler(curriculum, options.seed, options.budget),
         groups=options.groups,
         group_size=options.group_size,
         budget=options.budget,

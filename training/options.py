@@ -26,41 +26,39 @@ class TrainOptions(Options):
     seed: int = 0
     """Every random choice comes from it."""
 
-    budget: int = Field(160, ge=1)
+    budget: int = Field(120, ge=1)
     """Characters of notes that the agent may carry."""
-    levels: list[int] = Field([1], min_length=1)
-    """Generator levels to train on, easiest first; the run moves along them with the pass rate."""
-    questions_per_episode: int = Field(1, ge=1)
-    """Questions asked after one reading; the reward is their mean."""
+    curriculum: str = "plain"
+    """What is taught in which order: a curriculum of curricula/, level-N for one level of the generator, or a TOML file."""
     stale_weight: float = Field(STALE_WEIGHT, ge=0)
     """λ: what a stale answer costs, against 1 for a current one."""
-    answer_tokens: int = Field(32, ge=1)
+    answer_tokens: int = Field(24, ge=1)
     """Longest answer, in tokens."""
 
-    warm_start_episodes: int = Field(200, ge=0)
+    warm_start_episodes: int = Field(80, ge=0)
     """Episodes of expert notes to fine-tune on before GRPO; 0 leaves the stage out."""
     warm_start_learning_rate: float = Field(1e-3, gt=0)
     """Peak learning rate of the warm start."""
     warm_start_batch: int = Field(8, ge=1)
     """Segments per step of the warm start."""
 
-    steps: int = Field(20, ge=0)
+    steps: int = Field(3, ge=0)
     """Optimiser steps of GRPO; 0 leaves the stage out."""
-    groups: int = Field(4, ge=1)
+    groups: int = Field(3, ge=1)
     """Groups (episodes) per step and process."""
-    group_size: int = Field(8, ge=2)
+    group_size: int = Field(6, ge=2)
     """Rollouts of one episode."""
-    learning_rate: float = Field(2e-4, gt=0)
+    learning_rate: float = Field(3e-4, gt=0)
     """Of GRPO, constant after a short warm-up."""
     temperature: float = Field(1.0, gt=0)
     """Of sampling."""
-    refills: int = Field(1, ge=0)
+    refills: int = Field(0, ge=0)
     """How often a step may play further episodes in place of groups whose rollouts all scored the same."""
     patience: int = Field(5, ge=1)
     """Steps in a row without any signal after which training stops."""
     micro_batch_tokens: int = Field(1024, ge=1)
     """Padded tokens of one forward and backward pass; peak memory follows it."""
-    save_steps: int = Field(10, ge=1)
+    save_steps: int = Field(2, ge=1)
     """Optimiser steps between checkpoints."""
 
     lora_rank: int = Field(16, ge=1)
@@ -70,7 +68,7 @@ class TrainOptions(Options):
 
     eval_split: Literal["dev", "test", "ood"] = "test"
     """Held-out split of the table."""
-    eval_level: int = Field(1, ge=0)
+    eval_level: int = Field(0, ge=0)
     """Generator level of the table."""
     eval_count: int = Field(200, ge=0)
     """Held-out episodes to evaluate on before, between and after; 0 leaves the table out."""

@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 from transformers import TrainerCallback
 
-SHOWN = {"rollout/reward": "reward", "rollout/accuracy": "accuracy", "groups/dead_share": "dead", "rollout/level": "level", "loss": "loss"}
+SHOWN = {"rollout/reward": "reward", "rollout/accuracy": "accuracy", "groups/dead_share": "dead", "rollout/stage": "stage", "loss": "loss"}
 """Which metrics stand on the progress line, and under what name."""
 
 

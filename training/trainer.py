@@ -100,13 +100,13 @@ class SegmentGRPOTrainer(GRPOTrainer):
             from accelerate.utils import gather_object
 
             gathered = gather_object(collected.pass_rates)
-        self.collector.curriculum.update(gathered)
+        self.collector.scheduler.update(gathered)
         self.barren_steps = 0 if self._gathered(len(collected.rows)).sum() else self.barren_steps + 1
         if self.barren_steps >= self.patience:
             mean = sum(gathered) / len(gathered)
             raise TrainingStopped(
                 f"{self.barren_steps} steps in a row had no group whose rollouts scored differently (pass rate {mean:.0%}); "
-                + ("use harder --levels" if mean > 0.5 else "use easier --levels or a longer warm start")
+                + ("use a harder --curriculum" if mean > 0.5 else "use an easier --curriculum or a longer warm start")
                 + ", a larger --group-size, or a higher --temperature"
             )
         return collected
@@ -142,13 +142,13 @@ class SegmentGRPOTrainer(GRPOTrainer):
         super()._save_checkpoint(model, trial)
         if self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
-            state = {"curriculum": self.collector.curriculum.state_dict(), "barren_steps": self.barren_steps}
+            state = {"scheduler": self.collector.scheduler.state_dict(), "barren_steps": self.barren_steps}
             (folder / STATE_FILE).write_text(json.dumps(state), encoding="utf-8")
 
     def load_stream_state(self, checkpoint: Path) -> None:
-        """Put the curriculum back where `checkpoint` left it."""
+        """Put the scheduler back where `checkpoint` left it."""
         state = json.loads((checkpoint / STATE_FILE).read_text(encoding="utf-8"))
-        self.collector.curriculum.load_state_dict(state["curriculum"])
+        self.collector.scheduler.load_state_dict(state["scheduler"])
         self.barren_steps = state["barren_steps"]
 
 

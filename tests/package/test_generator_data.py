@@ -2,7 +2,7 @@
 
 import pytest
 
-from supersession.sources.generator import Knobs
+from supersession.sources.generator import LEVELS, Knobs, episodes
 from supersession.sources.generator.grammar import compile_template
 from supersession.sources.generator.lexicon import world
 
@@ -61,6 +61,10 @@ def test_templates_agree_with_their_subject():
     assert template.render("she", name="Mia") == "Mia is proud of her dog"
 
 
+CONFLICT = {"same-slot-conflict": 1.0}
+MILD = {"owner": {"person": 1.0, "scope": 1.0}, "marker": {"none": 1.0}, "authority": {"none": 1.0}}
+
+
 @pytest.mark.parametrize(
     ("knobs", "says"),
     [
@@ -71,8 +75,85 @@ def test_templates_agree_with_their_subject():
         ({"noise": (1, 2)}, "noise needs noise_kinds"),
         ({"noise": (1, 1), "noise_kinds": {"rumour": 1.0}}, "noise kind 'rumour' is unknown"),
         ({"kinds": {"current": 0.0}}, "not all 0"),
+        ({"load": (0, 9)}, "load goes from L0 to L6, got"),
+        ({"marker": {"transient": 1.0}}, "marker 'transient' is about same-slot conflicts"),
+        ({"owner": {"source": 1.0}}, "owner 'source' is about same-slot conflicts"),
+        ({"relationship": CONFLICT, "authority": {"claimed": 1.0}}, "authority 'claimed' is a wrong source's"),
+        ({"relationship": CONFLICT, "owner": {"past": 1.0}}, "a slip of the assistant, which needs a dialogue"),
+        ({"twin": 0.5}, "twin is a share of same-slot conflicts"),
+        ({"relational": 0.5}, "relational takes over a value of the same attribute"),
+        ({"position": {}}, "position needs at least one weight, such as position = { any = 1.0 }"),
     ],
 )
 def test_knobs_refuse_nonsense(knobs, says):
     with pytest.raises(ValueError, match=says):
-        Knobs(**{"sessions": (2, 3), "chars": (60, 90), "facts": (1, 2), **knobs})
+        Knobs(**{"sessions": (2, 3), "chars": (60, 90), "load": (0, 1), **knobs})
+
+
+def _made(**knobs):
+    return list(episodes("train", 5, 4, 80, knobs=Knobs.model_validate({**LEVELS[4].model_dump(), **knobs})))
+
+
+def test_load_and_relationship_say_what_else_is_told():
+    told = {"noise": (0, 0), "ask_other": 0.0, "relational": 0.0, "twin": 0.0, "kinds": {"current": 1.0}, "notes": 2000}
+    alone = _made(load=(0, 0), **told)
+    assert all(len({event.key for event in episode.timeline}) == 1 for episode in alone)
+    for episode in _made(load=(4, 4), relationship={"matched-neutral": 1.0}, **MILD, **told):
+        asked = episode.questions[0].key
+        assert not any(event.key.attribute == asked.attribute and event.key != asked for event in episode.timeline)
+    attribute_pairs = _made(load=(3, 3), relationship=CONFLICT, **MILD, **told)
+    assert all(len({event.key.attribute for event in episode.timeline}) == 1 for episode in attribute_pairs)
+    for episode in _made(load=(3, 3), relationship={"repeated-history": 1.0}, **MILD, **told):
+        assert {event.kind for event in episode.timeline} <= {"assert", "update", "increment", "correct", "repeat"}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "kind"),
+    [
+        ({"owner": {"source": 1.0}, "marker": {"none": 1.0}, "authority": {"claimed": 1.0}}, "invalid"),
+        ({"owner": {"past": 1.0}, "marker": {"none": 1.0}}, "repeat|invalid"),
+        ({"owner": {"person": 1.0}, "marker": {"superseded": 1.0}}, "repeat"),
+    ],
+)
+def test_owner_marker_and_position_place_a_rival_value(knobs, kind):
+    plain = {
+        "noise": (0, 0),
+        "relational": 0.0,
+        "twin": 0.0,
+        "corrections": 0.0,
+        "kinds": {"current": 1.0},
+        "ask_other": 0.0,
+        "load": (1, 1),
+    }
+    rivals = 0
+    for episode in _made(relationship=CONFLICT, position={"after": 1.0}, **{"authority": {"none": 1.0}, **knobs}, **plain):
+        lasting = [place for place, event in enumerate(episode.timeline) if event.kind in ("assert", "update", "increment")]
+        found = [place for place, event in enumerate(episode.timeline) if event.kind in kind.split("|")]
+        assert all(place > lasting[-1] for place in found)
+        rivals += len(found)
+    assert rivals > 20
+
+
+def test_drift_twins_and_take_overs_happen_as_often_as_asked():
+    outcomes = {form.voices["I"].split("{")[0][:12] for attribute in world("main").attributes for form in attribute.forms("outcome")}
+    assert len(outcomes) > 20
+    twins = _made(relationship=CONFLICT, twin=1.0, load=(2, 2), relational=0.0, **MILD)
+    assert sum(_has_equal_twins(episode) for episode in twins) > 40
+    taken = _made(relationship=CONFLICT, relational=1.0, load=(2, 2), twin=0.0, returns=0.0, **MILD)
+    assert sum(_values_in_two_keys(episode) for episode in taken) > 15
+
+
+def _has_equal_twins(episode):
+    first = {}
+    for event in episode.timeline:
+        first.setdefault(event.key, event.value)
+    return len(set(first.values())) < len(first)
+
+
+def _values_in_two_keys(episode):
+    return any(
+        a.value == b.value and a.key != b.key and a.key.attribute == b.key.attribute and b.kind == "update"
+        for a in episode.timeline
+        for b in episode.timeline
+        if a.value not in ("yes", "no") and a.kind != "increment" and b.kind != "increment"
+    )

@@ -12,12 +12,16 @@ from peft import LoraConfig, get_peft_model
 from supersession.engines.local import LocalEngine, load_model
 from supersession.episode import Episode
 from supersession.protocol import NotesRollout
+from supersession.sources.curriculum import Curriculum, Stage
 from tests.conftest import make_episode
 from training.collect import Collector
-from training.curriculum import Curriculum
+from training.curriculum import Scheduler
 
 
-class DigitCurriculum(Curriculum):
+PLAIN = Curriculum(stages=(Stage(name="plain", levels={0: 1.0}),))
+
+
+class DigitScheduler(Scheduler):
     """Episodes whose question is "How many?" and whose gold is 4."""
 
     def episode(self, index: int) -> Episode:
@@ -33,7 +37,7 @@ def digit_model_dir(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFacto
     engine = LocalEngine(model, tokenizer)
     generator = torch.Generator().manual_seed(0)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    rollout = NotesRollout(DigitCurriculum([0], seed=0, budget=20).episode(1), 20)
+    rollout = NotesRollout(DigitScheduler(PLAIN, seed=0, budget=20).episode(1), 20)
     prompts = []
     while not rollout.done:
         prompts.append(engine.encode(rollout.prompt().messages))
@@ -72,4 +76,4 @@ def make_collector(engine: LocalEngine, **changes: Any) -> Collector:
         "refills": 1,
         "seed": 0,
     }
-    return Collector(engine, DigitCurriculum([0], seed=0, budget=20), **(options | changes))
+    return Collector(engine, DigitScheduler(PLAIN, seed=0, budget=20), **(options | changes))

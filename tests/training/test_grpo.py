@@ -19,7 +19,7 @@ def train(out: Path, model: Path | str, **changes: Any) -> int:
     options: dict[str, Any] = {
         "model": model,
         "out": out,
-        "levels": 0,
+        "curriculum": "plain",
         "eval-level": 0,
         "budget": 60,
         "answer-tokens": 4,
@@ -70,7 +70,8 @@ def test_a_folder_of_another_run_is_refused(tiny_model_dir: Path, tmp_path: Path
     ("changes", "message"),
     [
         ({"budget": 0}, "--budget: Input should be greater than or equal to 1, got '0'"),
-        ({"levels": 9}, "level 9 is unknown; choose from 0, 1"),
+        ({"curriculum": "level-9"}, "curriculum 'level-9' is unknown; choose one of buried-update, drift"),
+        ({"eval-level": 9}, "--eval-level 9 is unknown; choose from 0, 1"),
         ({"model": "no/such/model"}, "model 'no/such/model' is neither a folder"),
         ({"eval-split": "longmemeval"}, "--eval-split: Input should be 'dev', 'test' or 'ood', got 'longmemeval'"),
         ({"no-such-option": 1}, "unrecognized arguments: --no-such-option"),

@@ -138,7 +138,7 @@ def test_groups_without_spread_are_dropped_and_refilled(digit_model_dir: Path) -
 
 def test_barren_steps_stop_the_run_with_a_remedy(tiny_model_dir: Path, tmp_path: Path) -> None:
     trainer = make_trainer(make_engine(tiny_model_dir), tmp_path, steps=5, groups=1, group_size=2, refills=0)
-    with pytest.raises(TrainingStopped, match=r"2 steps in a row .* \(pass rate 0%\); use easier --levels"):
+    with pytest.raises(TrainingStopped, match=r"2 steps in a row .* \(pass rate 0%\); use an easier --curriculum"):
         trainer.train()
 
 
@@ -183,7 +183,7 @@ def test_a_killed_run_resumes_with_the_same_numbers(digit_model_dir: Path, tmp_p
     assert history(resumed) == history(straight)
     for (name, one), (_, other) in zip(straight.model.named_parameters(), resumed.model.named_parameters(), strict=True):
         assert torch.equal(one, other), name
-    assert json.loads((checkpoint / "supersession.json").read_text())["curriculum"]["recent"]
+    assert json.loads((checkpoint / "supersession.json").read_text())["scheduler"]["recent"]
 
 
 def test_a_prompt_beyond_the_context_stops_before_anything_is_cut(digit_model_dir: Path) -> None:

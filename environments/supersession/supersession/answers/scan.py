@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from supersession.answers.moments import MONTHS, WEEKDAYS, Found, read_clock, read_digit_date, read_month_first, read_spoken_time
 from supersession.answers.numerals import NUMBER_WORDS, read_number
 from supersession.answers.text import STOP_WORDS, Tokens, stem
@@ -26,6 +28,7 @@ _STARTERS = frozenset(
 )
 
 
+@lru_cache(maxsize=256)
 def scan(tokens: Tokens) -> list[Found]:
     """Return the typed values in a text, in order, without overlaps. Numbers that only label something ("Session 3", "1.") are left out."""
     found = []

@@ -41,9 +41,9 @@ def stem(word: str) -> str:
     return word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """The lower-case tokens of a text and where each starts and ends in it."""
+    """The lower-case tokens of a text and where each starts and ends in it. Compared by identity, so that what is read from it can be kept."""
 
     words: list[str]
     starts: list[int]

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
 from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
@@ -70,10 +71,16 @@ def verdict(
 def mentions(text: str, value: str, question: str | None = None, value_type: ValueType = "auto") -> bool:
     """Say whether free text contains `value` anywhere, in any accepted spelling; "7" is neither in "17" nor in "7:30"."""
     spec = spec_of(value, question, value_type)
-    tokens = tokenise(normalise(text[-MAX_ANSWER:]))
+    tokens = _tokens(text[-MAX_ANSWER:])
     if spec.shape == "abstain":
         return bool(silent_sentences(tokens))
     return all(holds(tokens, target, spec) for target in spec.parts or (spec.target,))
+
+
+@lru_cache(maxsize=32)
+def _tokens(text: str) -> Tokens:
+    """Return the tokens of a text; notes are asked about several values in a row."""
+    return tokenise(normalise(text))
 
 
 def _wrong(stale: Sequence[str], others: Sequence[str]) -> Known:
@@ -252,7 +259,7 @@ def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -
 
 def _read_list(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
     """Judge an answer that must give every item and nothing else."""
-    labels = {m.label for m, stance in _with_stances(tokens, found, spec) if stance not in (Stance.DENIED, Stance.PAST)}
+    labels = {mention.label for mention in _held(_with_stances(tokens, found, spec), set(), spec.past)}
     items = {f"part {k}" for k in range(len(spec.parts))}
     if items <= labels:
         return Verdict.CURRENT if labels == items else Verdict.HEDGED

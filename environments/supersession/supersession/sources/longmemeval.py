@@ -38,13 +38,15 @@ _INCREASE = re.compile(r"\bincreas|\bmore\b|\bhigher\b|\blonger\b|\brais", re.IG
 
 
 class Label(BaseModel):
-    """What one item asks for: its kind, the value after the change, and the superseded values, newest first."""
+    """What one item asks for: its kind, the value after the change, the superseded values, newest first, other wrong values, their type."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: QuestionKind
     current: str | None = None
     previous: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    value_type: ValueType = "auto"
 
 
 class _Item(BaseModel):
@@ -59,6 +61,7 @@ class _Item(BaseModel):
     haystack_session_ids: list[str]
     haystack_sessions: list[list[_RawTurn]]
     answer_session_ids: list[str] = []
+    label: Label | None = None
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> _Item:
@@ -79,11 +82,11 @@ def load_longmemeval(
 ) -> list[Episode]:
     """Return the benchmark's items of one type (None: of all types) as episodes with one question each.
 
-    `path` is a file in the benchmark's format, `.json` or `.json.gz`; without it, `variant` is read from the Hugging Face hub. Sessions are
-    sorted by date, those of the same date in file order. The gold is the benchmark's answer, except for kinds whose gold has a fixed form
-    (`Question`). `stale` holds the values that were true at another time than the one asked for. Turns and distractor sessions without text
-    are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as session and [session, turn] indices. Raises
-    `EpisodeError` naming file, item and field.
+    `path` is a file in the benchmark's format, `.json` or `.json.gz`, whose items may carry a `label` of ours; without it, `variant` is read
+    from the Hugging Face hub. Sessions are sorted by date, those of the same date in file order. The gold is the benchmark's answer, except
+    for kinds whose gold has a fixed form (`Question`). `stale` holds the values that were true at another time than the one asked for.
+    Turns and distractor sessions without text are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as session and
+    [session, turn] indices. Raises `EpisodeError` naming file, item and field.
     """
     source = download(variant) if path is None else path
     episodes = []
@@ -116,6 +119,11 @@ def labels() -> dict[str, Label]:
     """Return the reviewed table by question id."""
     text = resources.files(__package__).joinpath("lme_labels.toml").read_text(encoding="utf-8")
     return TypeAdapter(dict[str, Label]).validate_python(tomllib.loads(text))
+
+
+def label_of(item: _Item) -> Label | None:
+    """Return the item's own label, which files of ours carry, or the one in the reviewed table."""
+    return item.label or labels().get(item.question_id)
 
 
 def infer_kind(question_id: str, question: str) -> QuestionKind:
@@ -183,7 +191,7 @@ def _episode(item: _Item, where: str) -> Episode:
         meta={
             "source": "longmemeval",
             "question_type": item.question_type,
-            "reviewed": item.question_id in labels(),
+            "reviewed": label_of(item) is not None,
             "answer_sessions": answer_sessions,
             "answer_turns": answer_turns,
         },
@@ -191,22 +199,27 @@ def _episode(item: _Item, where: str) -> Episode:
 
 
 def _question(item: _Item, date: dt.datetime) -> Question:
-    label = labels().get(item.question_id) or Label(kind=infer_kind(item.question_id, item.question))
+    label = label_of(item) or Label(kind=infer_kind(item.question_id, item.question))
     gold, stale, value_type = _gold(str(item.answer), label)
-    return Question(id=item.question_id, date=date, text=item.question, kind=label.kind, value_type=value_type, gold=gold, stale=stale)
+    others = tuple(value for value in label.others if value != gold and value not in stale)
+    return Question(
+        id=item.question_id, date=date, text=item.question, kind=label.kind, value_type=value_type, gold=gold, stale=stale, others=others
+    )
 
 
 def _gold(answer: str, label: Label) -> tuple[str, tuple[str, ...], ValueType]:
     """Return the gold, the values that were true at another time than the one asked for, and the value type."""
     if label.kind == "abstain":
-        return NOT_STATED, (), "abstain"
+        return NOT_STATED, label.previous, "abstain"
     if label.kind == "direction" and (way := label.current or _direction(answer)):
         return way, ("increase" if way == "decrease" else "decrease",), "direction"
     if label.kind == "both" and label.current and label.previous:
         return f"{label.previous[0]} -> {label.current}", (), "both"
+    if label.kind == "as_of":
+        return answer, tuple(value for value in (label.current, *label.previous) if value and value != answer), label.value_type
     if label.kind == "previous":
-        return answer, (label.current,) if label.current else (), "auto"
-    return answer, label.previous, "auto"
+        return answer, (label.current,) if label.current else (), label.value_type
+    return answer, label.previous, label.value_type
 
 
 def _direction(answer: str) -> str | None:

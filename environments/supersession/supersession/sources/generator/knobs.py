@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -12,6 +12,18 @@ SPLITS = ("train", "dev", "test", "ood")
 """train, dev and test share words but no fact change; `ood` has attributes, values, names and phrasings of its own."""
 
 Range = tuple[int, int]
+
+Relationship = Literal["matched-neutral", "unrelated", "repeated-history", "same-slot-conflict"]
+"""What another thing told is to the fact that is asked about: another attribute with values of the same type; any other attribute; the
+fact's own past or present once more; a rival value of the same attribute."""
+Owner = Literal["person", "scope", "past", "source"]
+"""Whose a rival value is: another person's, another scope's, one of an earlier time that the assistant still believes in, a wrong source's."""
+Marker = Literal["none", "transient", "superseded"]
+"""How a rival value is marked: not at all, as an exception of the day, as what used to be."""
+Authority = Literal["none", "claimed"]
+"""Whether a wrong source is just somebody talking, or a letter, a website, an official."""
+Position = Literal["before", "after", "any"]
+"""Where a rival value stands: before or after the last change of the fact that is asked about."""
 
 
 class Knobs(BaseModel):
@@ -23,20 +35,35 @@ class Knobs(BaseModel):
     """Sessions in an episode."""
     chars: Range
     """Characters of a session."""
-    facts: Range
-    """Fact keys in an episode, the one that is mostly asked about included."""
+    load: Range
+    """Other things told beside the fact that is mostly asked about, L0 to L6."""
+    relationship: dict[Relationship, float] = {"unrelated": 1.0}
+    """Weights of what each of them is to that fact."""
+    owner: dict[Owner, float] = {"person": 1.0, "scope": 1.0}
+    """Weights of whose the rival value of a same-slot conflict is. Attributes that have scopes conflict with other scopes, all others with
+    other people."""
+    marker: dict[Marker, float] = {"none": 1.0}
+    """Weights of how it is marked."""
+    authority: dict[Authority, float] = {"none": 1.0}
+    """Weights of what stands behind a wrong source."""
+    position: dict[Position, float] = {"any": 1.0}
+    """Weights of where rival values and values of the same type stand."""
     changes: Range = (1, 1)
     """Lasting changes of that fact."""
     other_changes: float = 0.0
     """Share of the other facts that change once."""
-    same_attribute: float = 0.0
-    """Share of the other facts that are the same attribute of another person or scope."""
-    same_type: float = 0.0
-    """Share of the remaining facts whose values have the same type."""
-    competitor_last: float = 0.0
-    """How often such a competing fact is told after the final change rather than anywhere."""
+    twin: float = 0.0
+    """Share of the same attribute's facts that start from the same value and must stay as they are."""
     implicit: float = 0.0
     """Share of changes told without saying that something changed."""
+    drift: float = 0.0
+    """Share of changes that are never stated: the old value failed, the new one worked."""
+    unmarked: float = 0.0
+    """Share of the remaining changes told like a first mention, without a word that says that something changed."""
+    disguised: float = 0.0
+    """Share of changes told in the words of noise: gossip that is true, a plan that was carried out, a letter that is right."""
+    relational: float = 0.0
+    """Share of episodes in which the fact takes over the value of another one, which is not said again."""
     relative: float = 0.0
     """Share of number changes told as a difference ("two more")."""
     returns: float = 0.0
@@ -64,12 +91,14 @@ class Knobs(BaseModel):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Knobs:
-        for name in ("sessions", "chars", "facts", "changes", "noise"):
+        for name in ("sessions", "chars", "load", "changes", "noise"):
             low, high = getattr(self, name)
-            least = 0 if name == "noise" else 1
+            least = 0 if name in ("load", "noise") else 1
             if not least <= low <= high:
                 raise ValueError(f"{name} must be a range (low, high) with {least} <= low <= high, got {(low, high)}")
-        shares = "other_changes same_attribute same_type competitor_last implicit relative returns corrections replies words ask_other"
+        if self.load[1] > MAX_LOAD:
+            raise ValueError(f"load goes from L0 to L{MAX_LOAD}, got {self.load}")
+        shares = "other_changes twin implicit drift unmarked disguised relational relative returns corrections replies words ask_other"
         for name in shares.split():
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share and must lie between 0 and 1, got {getattr(self, name)}")
@@ -87,16 +116,45 @@ class Knobs(BaseModel):
             raise ValueError(f"noise kind {unknown[0]!r} is unknown; choose from {', '.join(NOISE_KINDS)}")
         if self.noise_kinds.get("slip") and not self.chat:
             raise ValueError("a slip of the assistant needs a dialogue; set chat to true or take slip out of noise_kinds")
-        for name, weights in (("noise_kinds", self.noise_kinds), ("kinds", self.kinds)):
+        for name in ("noise_kinds", "kinds", "relationship", "owner", "marker", "authority", "position"):
+            weights = getattr(self, name)
             if any(weight < 0 for weight in weights.values()) or (weights and sum(weights.values()) <= 0):
                 raise ValueError(f"the weights of {name} must be 0 or more and not all 0, got {weights}")
-        if not self.kinds:
-            raise ValueError(f"kinds needs at least one of {', '.join(get_args(QuestionKind))}")
+            if not weights and name != "noise_kinds":
+                raise ValueError(f"{name} needs at least one weight, such as {name} = {{ {_EXAMPLES[name]} = 1.0 }}")
+        self._interference_makes_sense()
         return self
 
+    def _interference_makes_sense(self) -> None:
+        conflicts = self.relationship.get("same-slot-conflict", 0) > 0
+        unmarked = self.marker.get("none", 0) > 0
+        if not conflicts:
+            for name, wanted in (("marker", self.marker.keys() - {"none"}), ("owner", self.owner.keys() & {"past", "source"})):
+                if wanted:
+                    raise ValueError(f"{name} {min(wanted)!r} is about same-slot conflicts; give relationship a weight for them")
+        if self.authority.get("claimed") and not (conflicts and unmarked and self.owner.get("source")):
+            raise ValueError("authority 'claimed' is a wrong source's; give owner a weight for 'source', and marker one for 'none'")
+        if self.owner.get("past") and unmarked and not self.chat:
+            raise ValueError("a past value without a marker is a slip of the assistant, which needs a dialogue; set chat to true")
+        if self.twin and not conflicts:
+            raise ValueError("twin is a share of same-slot conflicts; give relationship a weight for them")
+        if self.relational and not conflicts:
+            raise ValueError("relational takes over a value of the same attribute; give relationship a weight for same-slot-conflict")
 
-NOISE_KINDS = ("repeat", "past", "slip", "intent", "hearsay", "joke", "once")
-"""The value again; an earlier one as a memory, or from the assistant; a plan that came to nothing; a rumour; a joke; an exception."""
+
+MAX_LOAD = 6
+_EXAMPLES = {
+    "kinds": "current",
+    "relationship": "unrelated",
+    "owner": "person",
+    "marker": "none",
+    "authority": "none",
+    "position": "any",
+}
+
+NOISE_KINDS = ("repeat", "past", "slip", "intent", "hearsay", "joke", "official", "once")
+"""The value again; an earlier one as a memory, or from the assistant; a plan that came to nothing; a rumour; a joke; a
+letter that is wrong; an exception."""
 
 _ALL_KINDS: dict[QuestionKind, float] = {
     "current": 0.4,
@@ -108,17 +166,41 @@ _ALL_KINDS: dict[QuestionKind, float] = {
     "scoped": 0.1,
     "abstain": 0.08,
 }
-_ALL_NOISE = {"repeat": 1.0, "past": 1.0, "slip": 0.8, "intent": 1.5, "hearsay": 1.0, "joke": 0.5, "once": 1.5}
+_ALL_NOISE = {"repeat": 0.1, "past": 1.0, "slip": 0.8, "intent": 1.0, "hearsay": 0.7, "joke": 0.15, "official": 0.7, "once": 0.6}
+
+_DIALOGUE = {
+    "chat": True,
+    "words": 0.4,
+    "introduce": True,
+    "owner": {"person": 4.0, "scope": 4.0, "past": 1.0, "source": 1.0},
+    "marker": {"none": 0.8, "transient": 0.1, "superseded": 0.1},
+    "authority": {"none": 0.5, "claimed": 0.5},
+    "corrections": 0.1,
+    "noise_kinds": _ALL_NOISE,
+    "kinds": _ALL_KINDS,
+}
+"""What the levels from 3 on have in common."""
+_CONTESTED = _DIALOGUE | {
+    "relationship": {"same-slot-conflict": 0.8, "matched-neutral": 0.05, "unrelated": 0.1, "repeated-history": 0.05},
+    "position": {"after": 0.7, "any": 0.3},
+    "other_changes": 0.9,
+    "implicit": 0.6,
+    "drift": 0.25,
+    "disguised": 0.55,
+    "unmarked": 0.75,
+    "relational": 0.1,
+    "ask_other": 0.1,
+}
+"""What the levels from 4 on have in common, set so that no shortcut is far above chance (scripts/audit_curriculum.py)."""
 
 LEVELS: dict[int, Knobs] = {
-    0: Knobs(sessions=(2, 2), chars=(60, 90), facts=(1, 1), notes=160),
+    0: Knobs(sessions=(2, 2), chars=(60, 90), load=(0, 0), notes=160),
     1: Knobs(
         sessions=(2, 3),
         chars=(80, 130),
-        facts=(2, 2),
-        same_attribute=0.3,
-        same_type=0.5,
-        competitor_last=0.4,
+        load=(1, 1),
+        relationship={"same-slot-conflict": 0.3, "matched-neutral": 0.35, "unrelated": 0.35},
+        position={"after": 0.4, "any": 0.6},
         ask_other=0.25,
         replies=0.3,
         notes=160,
@@ -126,10 +208,9 @@ LEVELS: dict[int, Knobs] = {
     2: Knobs(
         sessions=(3, 3),
         chars=(120, 200),
-        facts=(2, 3),
-        same_attribute=0.4,
-        same_type=0.4,
-        competitor_last=0.5,
+        load=(1, 2),
+        relationship={"same-slot-conflict": 0.4, "matched-neutral": 0.25, "unrelated": 0.35},
+        position={"after": 0.5, "any": 0.5},
         implicit=0.35,
         noise=(0, 1),
         noise_kinds={"repeat": 1.0, "past": 0.5},
@@ -140,87 +221,55 @@ LEVELS: dict[int, Knobs] = {
         kinds={"current": 0.65, "previous": 0.15, "scoped": 0.1, "abstain": 0.1},
     ),
     3: Knobs(
+        **_DIALOGUE,
         sessions=(4, 4),
         chars=(300, 500),
-        facts=(3, 4),
+        load=(2, 3),
+        relationship={"same-slot-conflict": 0.6, "matched-neutral": 0.15, "unrelated": 0.2, "repeated-history": 0.05},
+        position={"after": 0.6, "any": 0.4},
         changes=(1, 2),
-        other_changes=0.3,
-        same_attribute=0.4,
-        same_type=0.5,
-        competitor_last=0.6,
+        other_changes=0.4,
+        twin=0.15,
         implicit=0.4,
+        drift=0.2,
+        disguised=0.1,
+        relational=0.05,
         relative=0.3,
-        corrections=0.1,
         noise=(1, 2),
-        noise_kinds=_ALL_NOISE,
-        chat=True,
-        words=0.4,
-        introduce=True,
         ask_other=0.15,
-        kinds=_ALL_KINDS,
     ),
     4: Knobs(
+        **_CONTESTED,
         sessions=(4, 6),
         chars=(400, 800),
-        facts=(4, 5),
+        load=(3, 4),
         changes=(1, 3),
-        other_changes=0.4,
-        same_attribute=0.5,
-        same_type=0.6,
-        competitor_last=0.7,
-        implicit=0.5,
+        twin=0.15,
         relative=0.4,
         returns=0.2,
-        corrections=0.1,
-        noise=(2, 4),
-        noise_kinds=_ALL_NOISE,
-        chat=True,
-        words=0.4,
-        introduce=True,
-        ask_other=0.2,
-        kinds=_ALL_KINDS,
+        noise=(3, 5),
     ),
     5: Knobs(
+        **_CONTESTED,
         sessions=(5, 7),
         chars=(600, 1100),
-        facts=(4, 6),
+        load=(3, 5),
         changes=(1, 4),
-        other_changes=0.5,
-        same_attribute=0.5,
-        same_type=0.7,
-        competitor_last=0.75,
-        implicit=0.6,
+        twin=0.2,
         relative=0.5,
         returns=0.3,
-        corrections=0.1,
-        noise=(3, 5),
-        noise_kinds=_ALL_NOISE,
-        chat=True,
-        words=0.4,
-        introduce=True,
-        ask_other=0.25,
-        kinds=_ALL_KINDS,
+        noise=(4, 7),
     ),
     6: Knobs(
-        sessions=(6, 8),
+        **_CONTESTED,
+        sessions=(7, 9),
         chars=(900, 1500),
-        facts=(5, 7),
-        changes=(2, 5),
-        other_changes=0.5,
-        same_attribute=0.5,
-        same_type=0.7,
-        competitor_last=0.75,
-        implicit=0.7,
+        load=(4, 6),
+        changes=(1, 5),
+        twin=0.2,
         relative=0.5,
         returns=0.35,
-        corrections=0.1,
-        noise=(4, 7),
-        noise_kinds=_ALL_NOISE,
-        chat=True,
-        words=0.4,
-        introduce=True,
-        ask_other=0.25,
-        kinds=_ALL_KINDS,
+        noise=(6, 8),
     ),
 }
 """Level 0 is one fact and its plain update in two short messages; level 6 is months of chats with everything in between."""

@@ -16,7 +16,7 @@ from supersession.episode import ValueType
 from supersession.sources.generator.grammar import Template, Voice, compile_template
 from supersession.sources.generator.values import all_values
 
-_PHRASINGS = ("assert", "update", "implicit", "more", "more_one", "less", "once", "yes", "no", "to_yes", "to_no", "ask", "past")
+_PHRASINGS = ("assert", "update", "implicit", "outcome", "more", "more_one", "less", "once", "yes", "no", "to_yes", "to_no", "ask", "past")
 _FIELDS = {*_PHRASINGS, "label", "type", "list", "range", "unit", "days", "scopes", "grows", "noun", "ing"}
 
 

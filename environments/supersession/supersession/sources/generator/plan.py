@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from supersession.episode import EventKind, FactKey, QuestionKind
 from supersession.sources.generator.draw import Draw
-from supersession.sources.generator.knobs import Knobs
+from supersession.sources.generator.knobs import Knobs, Relationship
 from supersession.sources.generator.lexicon import Attribute, Person, World
 from supersession.sources.generator.notes import full_length
 from supersession.sources.generator.values import difference_in_words
@@ -22,8 +22,14 @@ _NOISE_EVENTS: dict[str, EventKind] = {
     "intent": "invalid",
     "hearsay": "invalid",
     "joke": "invalid",
+    "official": "invalid",
     "once": "exception",
 }
+
+_FLOATING = ("hearsay", "joke", "official", "past")
+"""Mentions that may stand in one session with a change; the others would be taken for its consequence."""
+
+_LASTING: tuple[EventKind, ...] = ("assert", "update", "increment", "correct", "retract")
 
 
 @dataclass(slots=True)
@@ -35,6 +41,8 @@ class Said:
     form: str
     value: str | None
     old: str = ""
+    source: Fact | None = None
+    """The fact whose value was taken over."""
 
     @property
     def session(self) -> int:
@@ -113,43 +121,78 @@ class _Planner:
             self.used.clear()
             main = self._main_fact()
         self.facts.append(main)
-        for number in range(self.draw.between(*self.knobs.facts) - 1):
-            other = self._other_fact(main, force_same=number == 0 and self.kind == "scoped")
-            if other is not None:
-                self.facts.append(other)
-                self._tell_other(other, main)
+        for number in range(self.draw.between(*self.knobs.load)):
+            self._add_load(main, force_twin=number == 0 and self.kind == "scoped")
         self.facts = [fact for fact in self.facts if fact.said]
+        self._take_over(main)
         dated = self.knobs.kinds.get("as_of", 0) > 0
         while len(self.facts) > 1 and full_length(self.facts, dated) > self.knobs.notes:
-            self.facts.pop()
+            dropped = self.facts.pop()
+            main.said = [said for said in main.said if said.source is not dropped]
         for _ in range(self.draw.between(*self.knobs.noise)):
-            self._noise(main)
+            self._mention(main if self.draw.chance(0.4) else self.draw.pick(self.facts), self.draw.weighted(self.knobs.noise_kinds))
         return Plan(self.sessions, self.kind, self.facts)
 
     # Facts
 
     def _main_fact(self) -> Fact:
-        attribute = self.draw.pick(_attributes_for(self.world, self.kind))
+        attribute = self.draw.pick(self._attributes())
         if attribute.scopes:
             return Fact(attribute, None, self.draw.pick(attribute.scopes))
-        about_another = self.knobs.same_attribute > 0 and self.draw.chance(0.15)
+        about_another = "same-slot-conflict" in self.knobs.relationship and self.draw.chance(0.4)
         return Fact(attribute, self.draw.pick(self.world.people) if about_another else None, "")
 
-    def _other_fact(self, main: Fact, force_same: bool) -> Fact | None:
+    def _attributes(self) -> Sequence[Attribute]:
+        """Return what a question of the plan's kind can be about, and what the wanted owner can have rivals of."""
+        pool = _attributes_for(self.world, self.kind)
+        owner = self.knobs.owner
+        if not owner.get("scope") and owner.get("person"):
+            return [attribute for attribute in pool if not attribute.scopes] or pool
+        if owner.get("scope") and not owner.get("person"):
+            return [attribute for attribute in pool if attribute.scopes] or pool
+        return pool
+
+    def _add_load(self, main: Fact, force_twin: bool) -> None:
+        """Tell one more thing: another fact, or something about the main one that leaves it as it is."""
+        relationship = "same-slot-conflict" if force_twin else self.draw.weighted(self.knobs.relationship)
+        form = None if force_twin else self._form_of(relationship)
+        if form is not None:
+            self._mention(main, form)
+            return
+        other = self._other_fact(main, relationship)
+        if other is not None:
+            self.facts.append(other)
+            self._tell_other(other, main)
+
+    def _form_of(self, relationship: Relationship) -> str | None:
+        """Return which mention of the main fact a load of this relationship is; None where it is a fact of its own."""
         draw, knobs = self.draw, self.knobs
+        if relationship == "repeated-history":
+            return "past" if draw.chance(0.7) else "repeat"
+        if relationship != "same-slot-conflict":
+            return None
+        marker = draw.weighted(knobs.marker)
+        if marker != "none":
+            return {"transient": "once", "superseded": "past"}[marker]
+        owner = draw.weighted(knobs.owner)
+        if owner == "source":
+            return "official" if draw.weighted(knobs.authority) == "claimed" else "hearsay" if draw.chance(0.7) else "joke"
+        return "slip" if owner == "past" else None
+
+    def _other_fact(self, main: Fact, relationship: Relationship) -> Fact | None:
+        draw = self.draw
         taken = {fact.identity for fact in self.facts}
         for _ in range(20):
             attribute = main.attribute
             person = None
-            if not force_same and not draw.chance(knobs.same_attribute):
-                pool = self.world.by_type[attribute.type] if draw.chance(knobs.same_type) else self.world.attributes
-                attribute = draw.pick(pool)
+            if relationship != "same-slot-conflict":
+                attribute = draw.pick(self.world.by_type[attribute.type] if relationship == "matched-neutral" else self.world.attributes)
                 person = self._person() if draw.chance(0.25) else None
             elif main.person is None or draw.chance(0.5):
                 person = self._person()
             scope = draw.pick(attribute.scopes) if attribute.scopes else ""
             fact = Fact(attribute, None if attribute.scopes else person, scope)
-            if fact.identity not in taken:
+            if fact.identity not in taken and (relationship != "matched-neutral" or attribute is not main.attribute):
                 return fact
         return None
 
@@ -183,15 +226,37 @@ class _Planner:
         return True
 
     def _tell_other(self, fact: Fact, main: Fact) -> None:
-        """Tell another fact; one that competes with the main fact often has its last word after the main fact's last change."""
+        """Tell another fact; where its values could be taken for the main fact's, `position` says on which side of the last change."""
         draw = self.draw
         start = draw.below(self.sessions) + draw.fraction()
         change = draw.below(self.sessions) + draw.fraction() if draw.chance(self.knobs.other_changes) else 0.0
-        if fact.attribute.type == main.attribute.type and draw.chance(self.knobs.competitor_last):
+        position = draw.weighted(self.knobs.position) if fact.attribute.type == main.attribute.type else "any"
+        if position == "after":
             last = self._after(main.said[-1].at)
             start, change = (start, last) if change else (last, 0.0)
-        if self._assert(fact, start) and int(change) > int(start):
+        elif position == "before":
+            start, change = draw.fraction() * main.said[-1].at, draw.fraction() * main.said[-1].at
+        if fact.attribute is main.attribute and fact.attribute.type != "yesno" and self.knobs.twin and draw.chance(self.knobs.twin):
+            fact.said.append(Said(start, "assert", "assert", main.said[0].value))
+        elif self._assert(fact, start) and int(change) > int(start):
             self._change(fact, change, main=False)
+
+    def _take_over(self, main: Fact) -> None:
+        """Let the main fact take over the value of another fact of its attribute, as its last change."""
+        if not self.knobs.relational or not self.draw.chance(self.knobs.relational):
+            return
+        current = main.values()[-1]
+        rivals = [fact for fact in self.facts if fact is not main and fact.attribute is main.attribute]
+        if not rivals or current is None or main.attribute.grows or main.attribute.type == "yesno":
+            return
+        rival = self.draw.pick(rivals)
+        earliest = main.said[-1].session + 1
+        at = self.draw.between(earliest, self.sessions - 1) + self.draw.fraction()
+        value = rival.values(at)[-1] if rival.said[0].at < at else None
+        if rival.values() != rival.values(at):
+            return  # whether a later change of the other fact would count here too, nobody says
+        if earliest < self.sessions and value is not None and value not in main.values() and value not in main.withdrawn:
+            main.said.append(Said(at, "update", "relational", value, current, rival))
 
     def _after(self, moment: float) -> float:
         """Return a moment after `moment`, in its session or a later one."""
@@ -233,9 +298,20 @@ class _Planner:
         value = self._next(attribute, old)
         if value is None:
             return False
-        quiet = attribute.forms("implicit", fact.person is not None) and draw.chance(knobs.implicit)
-        fact.said.append(Said(at, "update", "implicit" if quiet else "update", value, old))
+        fact.said.append(Said(at, "update", self._way_of_telling(fact), value, old))
         return True
+
+    def _way_of_telling(self, fact: Fact) -> str:
+        """Return the phrasings that tell a change to a value: inferred from what happened, in the words of noise, implicit or explicit."""
+        draw, knobs = self.draw, self.knobs
+        third = fact.person is not None
+        if knobs.drift and fact.attribute.forms("outcome", third) and draw.chance(knobs.drift):
+            return "outcome"
+        if knobs.disguised and draw.chance(knobs.disguised):
+            return draw.pick(("heard", "confirmed") if fact.attribute.grows else ("heard", "confirmed", "decided"))
+        if fact.attribute.forms("implicit", third) and draw.chance(knobs.implicit):
+            return "implicit"
+        return "assert" if knobs.unmarked and draw.chance(knobs.unmarked) else "update"
 
     def _increment(self, fact: Fact, at: float, old: int) -> bool:
         step = difference_in_words(self.draw, max(2, fact.attribute.grows or 6))
@@ -250,11 +326,9 @@ class _Planner:
         fact.said.append(Said(at, "increment", form, str(step), str(old)))
         return True
 
-    def _noise(self, main: Fact) -> None:
-        """Mention a value that changes nothing, mostly about the main fact and often after its last change."""
+    def _mention(self, fact: Fact, form: str) -> None:
+        """Mention a value of a fact that changes nothing, as far as there is one and room for it."""
         draw = self.draw
-        fact = main if draw.chance(0.6) else draw.pick(self.facts)
-        form = draw.weighted(self.knobs.noise_kinds)
         if form == "once" and not fact.attribute.forms("once", fact.person is not None):
             form = "intent"
         if form == "intent" and fact.attribute.grows:
@@ -271,18 +345,36 @@ class _Planner:
         elif form in ("past", "slip"):
             value = draw.pick(gone) if gone else None
         else:
-            value = self._fresh(fact.attribute)
+            value = self._decoy(fact)
         if value is not None:
             fact.said.append(Said(at, _NOISE_EVENTS[form], form, value))
             fact.said.sort(key=lambda said: said.at)
 
+    def _decoy(self, fact: Fact) -> str | None:
+        """Return a value that the fact never has: a new one, one that was wrong before, or what another fact of the attribute has.
+
+        Were it always a new one, a value that is mentioned once would be a decoy.
+        """
+        known = [said.value for said in fact.said if said.kind in ("invalid", "exception")]
+        known += [value for other in self.facts if other.attribute is fact.attribute for value in other.values()]
+        never = [value for value in known if value is not None and value not in fact.values() and value not in fact.withdrawn]
+        return self.draw.pick(never) if never and self.draw.chance(0.5) else self._fresh(fact.attribute)
+
     def _noise_moment(self, fact: Fact, form: str) -> float | None:
-        """Return when to mention it: what fits right behind a change may follow one, the rest needs a session of its own."""
+        """Return when to mention it, None where there is no room: `_FLOATING` forms go anywhere, others need a session of their own."""
         draw = self.draw
-        if form in ("hearsay", "joke", "past") and draw.chance(self.knobs.competitor_last):
-            return self._after(fact.said[-1].at)
+        # A value that is only ever repeated after its last change would be the right one.
+        position = "any" if form == "repeat" else draw.weighted(self.knobs.position)
+        first = fact.said[0].at
+        last = next(said.at for said in reversed(fact.said) if said.kind in _LASTING)
+        if form in _FLOATING and position != "any":
+            if position == "after":
+                return self._after(fact.said[-1].at)
+            return first + (last - first) * draw.fraction() if last > first else None
         busy = {said.session for said in fact.said}
-        free = [session for session in range(fact.said[0].session + 1, self.sessions) if session not in busy]
+        free = [session for session in range(int(first) + 1, self.sessions) if session not in busy]
+        if position != "any":
+            free = [session for session in free if (session > last) == (position == "after")]
         return draw.pick(free) + draw.fraction() if free else None
 
     # Values

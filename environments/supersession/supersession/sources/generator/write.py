@@ -17,8 +17,8 @@ from supersession.sources.generator.values import NUMBER_WORDS
 _EXCHANGE_CHARS = 330
 """Length at which a chat turns to its next question, in characters."""
 
-_CHANGES = ("update", "increment")
-"""Events that may be tucked into another sentence; a correction or an exception has to stand alone."""
+_ALONE = ("correct", "retract", "exception")
+"""Events that may not be tucked into another sentence."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class _Writer:
             user = " ".join(filter(None, [greeting, self._user_text(stated, topic, a, b, turn=len(turns))]))
             turns.append(Turn(role="user", content=user))
             length += len(user)
-            start = draw.pick(self.world.words["ack"]) if any(m.said.kind in _CHANGES for m in stated) and draw.chance(0.3) else ""
+            start = draw.pick(self.world.words["ack"]) if stated and draw.chance(0.3) else ""
             start = " ".join(filter(None, [start, *(self._sentence(slip, turn=len(turns)) for slip in slips)]))
             reply = self._reply(start, topic, a, b, round(target * (number + 1) / exchanges) - length)
             turns.append(Turn(role="assistant", content=reply))
@@ -121,7 +121,7 @@ class _Writer:
         told = []
         for number, mention in enumerate(mentions):
             sentence = self._sentence(mention, turn)
-            if mention.said.kind in _CHANGES and draw.chance(0.3):
+            if mention.said.kind not in _ALONE and draw.chance(0.3):
                 told.append(capital(draw.pick(self.world.words["tuck"]).format(s=sentence.removesuffix("."))))
             elif (place > 0 or number > 0) and mention.said.form != "repeat" and draw.chance(0.6):
                 told.append(draw.pick(self.world.words["connect"]) + sentence)
@@ -161,6 +161,8 @@ class _Writer:
             slots["noun"] = attribute.noun.render(voice, **slots)
             slots["ing"] = attribute.ing.render(voice, **slots)
             slots["gossip"] = self._gossip(name)
+            if said.source is not None:
+                slots["other"] = _noun_of(said.source)
             template = draw.pick(self.world.frames[said.form])
         else:
             template = self._unused(mention, attribute.forms(said.form, third=person is not None))
@@ -186,3 +188,9 @@ class _Writer:
         while person.name == name:
             person = self.draw.pick(self.world.people)
         return f"{person.relation} {person.name}"
+
+
+def _noun_of(fact: Fact) -> str:
+    """Return the noun phrase of somebody's fact, as the user says it."""
+    voice: Voice = fact.person.voice if fact.person else "I"
+    return fact.attribute.noun.render(voice, name=fact.person.name if fact.person else "", scope=fact.scope)

@@ -18,7 +18,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 from curricula.classifiers import BagOfWords, QuestionOnly
-from curricula.shortcuts import SHORTCUTS, Case, cases
+from curricula.shortcuts import SHORTCUTS, Case, Shortcut, cases
 from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.episode import NOT_STATED, Episode, Question, resolve
 from supersession.scoring import score_answer
@@ -49,7 +49,7 @@ class AuditOptions(Options):
 def audit(level: int, options: AuditOptions) -> dict[str, Any]:
     """Return the figures of one level: `reader_accuracy` over all questions, the rest over those that one value answers."""
     training = [case for episode in _stream("train", level, options.training, options.seed + 1) for case in cases(episode)]
-    shortcuts = {
+    shortcuts: dict[str, Shortcut] = {
         **SHORTCUTS,
         "bag of words, trained": BagOfWords(training, options.seed),
         "question only, trained": QuestionOnly(training, options.seed),

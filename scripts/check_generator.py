@@ -27,7 +27,7 @@ from supersession.answers import Verdict, verdict
 from supersession.cli import Options, UsageError, provenance, run, write_text
 from supersession.episode import NOT_STATED, Episode, Question, lasting_values, resolve
 from supersession.sources.generator import LEVELS, episodes, expert_answer
-from supersession.sources.generator.grammar import Template
+from supersession.sources.generator.grammar import Template, Voice
 from supersession.sources.generator.lexicon import World, world
 from supersession.sources.generator.values import NUMBER_WORDS
 from supersession.sources.longmemeval import load_longmemeval
@@ -112,9 +112,9 @@ def diversity(options: CheckOptions) -> dict[str, Any]:
     used: set[int] = set()
     render = Template.render
 
-    def recorded(self: Template, *arguments: Any, **slots: str) -> str:
+    def recorded(self: Template, voice: Voice, **slots: str) -> str:
         used.add(id(self))
-        return render(self, *arguments, **slots)
+        return render(self, voice, **slots)
 
     texts: list[str] = []
     Template.render = recorded  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""The hand-written set: every item loads, is scored as its label says, has the promised shape, and shares no sentence with the generator."""
+"""The hand-written set: every item loads, is scored as its label says, has its promised shape, shares no sentence with the generator."""
 
 from __future__ import annotations
 

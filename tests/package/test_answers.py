@@ -275,3 +275,8 @@ def test_golds_as_benchmarks_write_them(question: str, gold: str, stale: str, ri
         assert verdict(answer, gold, [stale], question=question) == CURRENT, answer
     for answer in (stale, *wrong):
         assert verdict(answer, gold, [stale], question=question) != CURRENT, answer
+
+
+@pytest.mark.parametrize("answer", ["7 or so", "Seven or so.", "about 7 or so plants", "7 or so, I think"])
+def test_or_so_is_no_alternative(answer):
+    assert verdict(answer, "7", ["5"], question="How many plants do I own?") == CURRENT

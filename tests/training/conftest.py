@@ -17,7 +17,6 @@ from tests.conftest import make_episode
 from training.collect import Collector
 from training.curriculum import Scheduler
 
-
 PLAIN = Curriculum(stages=(Stage(name="plain", levels={0: 1.0}),))
 
 

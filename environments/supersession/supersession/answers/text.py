@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _LOOKALIKES = str.maketrans("АВЕКМНОРСТХІЈЅаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTXIJSaeopcyxijsdgABEZHIKMNOPTYXo")
 _PUNCTUATION = str.maketrans("‘’‛′`“”„«»‐‑‒–—−•·、，；：", "'''''\"\"\"\"\"------**,,;:") | {ord("→"): "->", ord("⇒"): "->"}
 _DOTTED = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
+_OR_SO = re.compile(r" or so\b", re.IGNORECASE)
 _TOKEN = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|-{1,3}>|={1,3}>|\n|[^\s\w]")
 
 SENTENCE_ENDS = frozenset(".!?;\n")
@@ -22,10 +23,12 @@ STOP_WORDS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Return `text` with one spelling per character: no invisible characters, accents, typographic quotes or dashes; "a.m." as "am"."""
+    """Return `text` with one spelling per character: no invisible characters, accents, typographic quotes or dashes; "a.m." as "am", no "or so"."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text.translate(_PUNCTUATION)).translate(_LOOKALIKES)
         text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn", "Me", "Cs", "Co", "Cn"))
+    if " or so" in text:
+        text = _OR_SO.sub("", text)
     return _DOTTED.sub(r"\1m", text) if "." in text else text
 
 

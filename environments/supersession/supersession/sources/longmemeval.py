@@ -82,11 +82,11 @@ def load_longmemeval(
 ) -> list[Episode]:
     """Return the benchmark's items of one type (None: of all types) as episodes with one question each.
 
-    `path` is a file in the benchmark's format, `.json` or `.json.gz`, whose items may carry a `label` of ours; without it, `variant` is read
-    from the Hugging Face hub. Sessions are sorted by date, those of the same date in file order. The gold is the benchmark's answer, except
-    for kinds whose gold has a fixed form (`Question`). `stale` holds the values that were true at another time than the one asked for.
-    Turns and distractor sessions without text are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as session and
-    [session, turn] indices. Raises `EpisodeError` naming file, item and field.
+    `path` is a file in the benchmark's format, `.json` or `.json.gz`, whose items may carry a `label` of ours; without it, `variant` is
+    read from the Hugging Face hub. Sessions are sorted by date, those of the same date in file order. The gold is the benchmark's answer,
+    except for kinds whose gold has a fixed form (`Question`). `stale` holds the values that were true at another time than the one asked
+    for. Turns and distractor sessions without text are left out. `meta` holds `answer_sessions` and `answer_turns`, the evidence as session
+    and [session, turn] indices. Raises `EpisodeError` naming file, item and field.
     """
     source = download(variant) if path is None else path
     episodes = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -17,7 +17,7 @@ Relationship = Literal["matched-neutral", "unrelated", "repeated-history", "same
 """What another thing told is to the fact that is asked about: another attribute with values of the same type; any other attribute; the
 fact's own past or present once more; a rival value of the same attribute."""
 Owner = Literal["person", "scope", "past", "source"]
-"""Whose a rival value is: another person's, another scope's, one of an earlier time that the assistant still believes in, a wrong source's."""
+"""Whose a rival value is: another person's, another scope's, an earlier one that the assistant still believes in, a wrong source's."""
 Marker = Literal["none", "transient", "superseded"]
 """How a rival value is marked: not at all, as an exception of the day, as what used to be."""
 Authority = Literal["none", "claimed"]

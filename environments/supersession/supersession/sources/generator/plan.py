@@ -43,10 +43,10 @@ class Said:
     old: str = ""
     source: Fact | None = None
     """The fact whose value was taken over."""
+    session: int = field(init=False)
 
-    @property
-    def session(self) -> int:
-        return int(self.at)
+    def __post_init__(self) -> None:
+        self.session = int(self.at)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from supersession.sources.generator.lexicon import Topic, World
 from supersession.sources.generator.plan import Fact, Plan, Said
 from supersession.sources.generator.values import NUMBER_WORDS
 
-_EXCHANGE_CHARS = 330
+_EXCHANGE_CHARS = 380
 """Length at which a chat turns to its next question, in characters."""
 
 _ALONE = ("correct", "retract", "exception")
@@ -91,14 +91,15 @@ class _Writer:
         places = sorted(draw.below(exchanges) for _ in mentions)
         topics = draw.some(self.world.topics, min(exchanges, len(self.world.topics)))
         turns: list[Turn] = []
-        length = 0
+        length = told = 0
         protest = ""
         for number in range(exchanges):
             topic = topics[number % len(topics)]
             a, b = draw.pick(topic.a), draw.pick(topic.b)
-            here = [mention for mention, place in zip(mentions, places, strict=True) if place == number]
-            slips = [mention for mention in here if mention.said.form == "slip"]
-            stated = [mention for mention in here if mention.said.form != "slip"]
+            stated, slips = [], []
+            while told < len(mentions) and places[told] == number:
+                (slips if mentions[told].said.form == "slip" else stated).append(mentions[told])
+                told += 1
             greeting = protest or (draw.pick(self.world.words["thanks"]) if turns and draw.chance(0.4) else "")
             user = " ".join(filter(None, [greeting, self._user_text(stated, topic, a, b, turn=len(turns))]))
             turns.append(Turn(role="user", content=user))
@@ -135,7 +136,9 @@ class _Writer:
         opener = draw.pick(self.world.words["answer_open"]) if not start and draw.chance(0.4) else start
         parts = [opener] if opener else []
         written = len(opener)
-        for tip in draw.shuffled(topic.tip):
+        tips = list(topic.tip)
+        while tips:
+            tip = tips.pop(draw.below(len(tips)))
             if len(parts) > bool(opener) and written + len(tip) > length:
                 break
             parts.append(capital(tip.format(a=a, b=b)))

@@ -21,7 +21,7 @@ class BagOfWords:
     def __init__(self, training: Sequence[Case], seed: int) -> None:
         rows = [(words, value == case.question.gold) for case in training for value, words in _bags(case).items()]
         self._vectorizer = CountVectorizer(analyzer=list, min_df=3)
-        self._model = SGDClassifier(loss="log_loss", alpha=1e-4, random_state=seed)
+        self._model = SGDClassifier(loss="log_loss", alpha=1e-4, average=True, random_state=seed)
         self._model.fit(self._vectorizer.fit_transform(words for words, _ in rows), [right for _, right in rows])
 
     def __call__(self, case: Case) -> str:

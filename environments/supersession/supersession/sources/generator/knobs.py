@@ -166,14 +166,14 @@ _ALL_KINDS: dict[QuestionKind, float] = {
     "scoped": 0.1,
     "abstain": 0.08,
 }
-_ALL_NOISE = {"repeat": 0.1, "past": 1.0, "slip": 0.8, "intent": 1.0, "hearsay": 0.7, "joke": 0.15, "official": 0.7, "once": 0.6}
+_ALL_NOISE = {"repeat": 0.1, "past": 0.4, "slip": 0.4, "intent": 1.0, "hearsay": 0.8, "joke": 0.1, "official": 0.8, "once": 0.3}
 
 _DIALOGUE = {
     "chat": True,
     "words": 0.4,
     "introduce": True,
     "owner": {"person": 4.0, "scope": 4.0, "past": 1.0, "source": 1.0},
-    "marker": {"none": 0.8, "transient": 0.1, "superseded": 0.1},
+    "marker": {"none": 0.9, "transient": 0.05, "superseded": 0.05},
     "authority": {"none": 0.5, "claimed": 0.5},
     "corrections": 0.1,
     "noise_kinds": _ALL_NOISE,
@@ -186,8 +186,9 @@ _CONTESTED = _DIALOGUE | {
     "other_changes": 0.9,
     "implicit": 0.6,
     "drift": 0.25,
-    "disguised": 0.55,
-    "unmarked": 0.75,
+    "disguised": 0.75,
+    "corrections": 0.03,
+    "unmarked": 0.9,
     "relational": 0.1,
     "ask_other": 0.1,
 }
@@ -258,7 +259,7 @@ LEVELS: dict[int, Knobs] = {
         twin=0.2,
         relative=0.5,
         returns=0.3,
-        noise=(4, 7),
+        noise=(4, 6),
     ),
     6: Knobs(
         **_CONTESTED,
@@ -269,7 +270,7 @@ LEVELS: dict[int, Knobs] = {
         twin=0.2,
         relative=0.5,
         returns=0.35,
-        noise=(6, 8),
+        noise=(5, 7),
     ),
 }
 """Level 0 is one fact and its plain update in two short messages; level 6 is months of chats with everything in between."""

@@ -139,7 +139,7 @@ class _Planner:
         attribute = self.draw.pick(self._attributes())
         if attribute.scopes:
             return Fact(attribute, None, self.draw.pick(attribute.scopes))
-        about_another = "same-slot-conflict" in self.knobs.relationship and self.draw.chance(0.4)
+        about_another = "same-slot-conflict" in self.knobs.relationship and self.draw.chance(0.6)
         return Fact(attribute, self.draw.pick(self.world.people) if about_another else None, "")
 
     def _attributes(self) -> Sequence[Attribute]:

@@ -15,7 +15,7 @@ $(VENV)/.installed: pyproject.toml environments/supersession/pyproject.toml
 	touch $@
 
 train: setup
-	$(BIN)/python training/grpo.py --config training/configs/laptop.toml --out $(OUT)
+	$(BIN)/python training/grpo.py --out $(OUT)
 
 test: setup
 	$(BIN)/python -m pytest

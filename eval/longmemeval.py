@@ -25,7 +25,7 @@ from supersession.engines.endpoint import ATTEMPTS, CONCURRENCY, TIMEOUT_S, Endp
 from supersession.engines.generation import ANSWER_TOKENS
 from supersession.engines.models import DEFAULT_MODEL, ModelError
 from supersession.episode import Episode
-from supersession.protocol import Condition
+from supersession.protocol import Condition, NotesRollout
 from supersession.scoring import STALE_WEIGHT
 from supersession.sources import DEFAULT_COUNT, DEFAULT_LEVEL, open_source
 
@@ -44,7 +44,8 @@ class EvaluationOptions(Options):
     count: int | None = Field(None, ge=1)
     """How many episodes a generated split has."""
     condition: Condition = "bounded"
-    """bounded: notes only; full: the whole history in the prompt; none: the question alone."""
+    """What the question shows. bounded: the notes that the model wrote; full: the whole history; none: nothing; expert: the episode's
+    expert notes; append: the last --budget characters of the history; last: the last session."""
     budget: int = Field(300, ge=1)
     """Characters that the notes may have."""
     model: str | None = None
@@ -84,6 +85,9 @@ def main(options: EvaluationOptions) -> None:
     if options.json_file is not None and not options.json_file.parent.is_dir():
         raise UsageError(f"--json: folder {options.json_file.parent} does not exist; create it or choose another file")
     episodes = open_episodes(options)
+    for episode in episodes:
+        # An episode that the condition does not apply to is refused before a model is loaded and a folder made.
+        NotesRollout(episode, options.budget, options.condition)
     config = identity(options)
     rows = evaluate(
         open_engine(options),
@@ -108,13 +112,21 @@ def main(options: EvaluationOptions) -> None:
     if options.json_file is not None:
         write_text(options.json_file, json.dumps(report | {"rows": [row.model_dump(mode="json") for row in rows]}, indent=2) + "\n")
     agent = f"{config['model']} with {options.adapter}" if options.adapter else config["model"]
-    memory = (
-        f"notes of {options.budget} characters"
-        if options.condition == "bounded"
-        else {"full": "whole history in view", "none": "no memory"}[options.condition]
-    )
-    show(kind_table(rows, f"{agent} · {config['source']} · {memory}"))
+    show(kind_table(rows, f"{agent} · {config['source']} · {memory(options)}"))
     finish(rows, options.out)
+
+
+def memory(options: EvaluationOptions) -> str:
+    """Return in words what the model has in view at the question."""
+    words: dict[Condition, str] = {
+        "bounded": f"notes of {options.budget} characters",
+        "full": "whole history in view",
+        "none": "no memory",
+        "expert": "expert notes in view",
+        "append": f"last {options.budget} characters of the history in view",
+        "last": "last session in view",
+    }
+    return words[options.condition]
 
 
 def open_episodes(options: EvaluationOptions) -> Sequence[Episode]:
@@ -123,7 +135,8 @@ def open_episodes(options: EvaluationOptions) -> Sequence[Episode]:
         raise UsageError(f"--data {options.data} and --split {options.split} exclude each other; give one of them")
     if options.split is not None:
         count = options.count or DEFAULT_COUNT
-        return open_source(options.split, level=options.level, count=min(count, options.limit or count), seed=options.seed)
+        count = min(count, options.limit or count)
+        return open_source(options.split, level=options.level, count=count, seed=options.seed, budget=options.budget)
     for name in ("level", "count"):
         if getattr(options, name) is not None:
             raise UsageError(f"--{name} {getattr(options, name)} applies to generated splits; add --split, or use --limit with a file")

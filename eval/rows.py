@@ -143,9 +143,32 @@ class RowStore:
                 raise UsageError(f"{self.folder} holds results with {name} {was!r}, this run has {now!r}; choose another --out")
 
 
+def read_rows(folder: Path) -> list[Row]:
+    """Return the rows that an evaluation left in `folder`, touching nothing: a run that is still writing may go on.
+
+    Raises `UsageError` where there are none, or a damaged one.
+    """
+    path = folder / "rows.jsonl"
+    if not path.is_file():
+        raise UsageError(f"{folder} holds no rows.jsonl; give the --out folder of an evaluation")
+    rows, _ = _parse(path)
+    if not rows:
+        raise UsageError(f"{path} holds no rows yet; let the evaluation finish a question first")
+    return rows
+
+
 def _read_rows(path: Path) -> list[Row]:
     if not path.exists():
         return []
+    rows, torn = _parse(path)
+    if torn:
+        # A killed run can leave an unfinished last line; its question is asked again.
+        os.truncate(path, path.stat().st_size - torn)
+    return rows
+
+
+def _parse(path: Path) -> tuple[list[Row], int]:
+    """Return the rows of a file and how many bytes of an unfinished row stand at its end."""
     *lines, torn = path.read_bytes().split(b"\n")
     rows = []
     for number, line in enumerate(lines, start=1):
@@ -154,10 +177,7 @@ def _read_rows(path: Path) -> list[Row]:
         except ValidationError as error:
             first = error.errors()[0]
             raise UsageError(f"{path}, line {number} is damaged ({first['msg']}); delete the line or choose another --out") from error
-    if torn:
-        # A killed run can leave an unfinished last line; its question is asked again.
-        os.truncate(path, path.stat().st_size - len(torn))
-    return rows
+    return rows, len(torn)
 
 
 def _line(row: Row) -> str:

@@ -83,8 +83,8 @@ def evaluate(
 
     Rows are appended to `rows.jsonl` in `out` as they come; of the rows there already, good ones are kept and failed ones are made anew.
     `config` is what decides a row's content (default: these settings): an `out` that was made with another one is refused (`UsageError`).
-    A prompt that does not fit and an endpoint that fails become rows with an `error`; `OSError` is raised where the disk refuses, and
-    `ValueError` where two episodes share an id.
+    A prompt that does not fit and an endpoint that fails become rows with an `error`; `OSError` is raised where the disk refuses,
+    `ValueError` where two episodes share an id, and `EpisodeError` for an episode that the condition does not apply to.
     """
     settings = Settings(condition, budget, stale_weight, temperature, answer_tokens, seed)
     episodes = list(episodes)
@@ -184,7 +184,7 @@ def _chunks(episodes: Sequence[Episode], settings: Settings, batch_tokens: int) 
 
     An interrupt loses at most one chunk.
     """
-    sizes = {episode.id: _longest_prompt(episode, settings.condition) for episode in episodes}
+    sizes = {episode.id: _longest_prompt(episode, settings) for episode in episodes}
     limit = batch_tokens * CHARS_PER_TOKEN
     chunk: list[Episode] = []
     for episode in sorted(episodes, key=lambda episode: -sizes[episode.id]):
@@ -196,10 +196,12 @@ def _chunks(episodes: Sequence[Episode], settings: Settings, batch_tokens: int) 
         yield chunk
 
 
-def _longest_prompt(episode: Episode, condition: Condition) -> int:
+def _longest_prompt(episode: Episode, settings: Settings) -> int:
     """Return about how many characters the episode's longest prompt and its reply have."""
-    sessions = [sum(len(turn.content) for turn in session.turns) for session in episode.sessions]
-    return 1000 + {"bounded": max(sessions), "full": sum(sessions), "none": 0}[condition]
+    if settings.condition == "bounded":
+        return 1000 + max(sum(len(turn.content) for turn in session.turns) for session in episode.sessions)
+    segment = NotesRollout(episode, settings.budget, settings.condition).prompt()
+    return 1000 + len(segment.messages[-1]["content"])
 
 
 def _live_locally(engine: Local, episodes: Sequence[Episode], settings: Settings, progress: Callable[[int], object]) -> Iterator[Life]:
@@ -254,18 +256,24 @@ async def _live_remotely(
     async def worker() -> None:
         for episode in waiting:
             rollout = NotesRollout(episode, settings.budget, settings.condition)
-            started, steps, problem = time.perf_counter(), [], None
+            started, steps, problem, lived = time.perf_counter(), [], None, 0
+
+            def count(segments: int) -> None:
+                nonlocal lived
+                lived += segments
+                progress(segments)
+
             try:
                 steps = await engine.play(
                     rollout,
                     temperature=settings.temperature,
                     seed=_seed(settings.seed, episode.id),
                     answer_tokens=settings.answer_tokens,
-                    progress=progress,
+                    progress=count,
                 )
             except (EndpointError, PromptTooLong) as error:
                 problem = str(error)
-                progress(rollout.segments - len(rollout.notes_history) - len(rollout.answers))
+                progress(rollout.segments - lived)
             keep(Life(rollout, steps, time.perf_counter() - started, problem))
 
     async with engine:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, get_args
 
-from supersession.episode import Episode, Question, Session, format_date
+from supersession.episode import Episode, EpisodeError, Question, Session, format_date
 
-Condition = Literal["bounded", "full", "none"]
-"""`bounded`: notes only; `full`: the whole history in view at the question; `none`: the question alone (the floor)."""
+Condition = Literal["bounded", "full", "none", "expert", "append", "last"]
+"""What is in view at the question. `bounded`: the notes that the agent wrote; `full`: the whole history; `none`: nothing (the floor);
+`expert`: the episode's expert notes, whole (the reader's ceiling); `append`: the last `budget` characters of all transcripts, as notes
+(the memory that appends everything); `last`: the last session. Only `bounded` has write turns."""
 
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 
@@ -43,7 +45,9 @@ class NotesRollout:
     """One agent living through one episode: call `prompt()`, pass the model's reply to `step()`, until `done`.
 
     `notes_history` holds the notes after each session, `answers` one reply per question, `overflow` the characters that were cut
-    from each reply. Pure and synchronous: no I/O, no randomness. Raises `ValueError` for a budget below 1 or an unknown condition.
+    from each reply. Under `expert` and `append` the notes are there from the start, under `append` with what was cut from them. Pure and
+    synchronous: no I/O, no randomness. Raises `ValueError` for a budget below 1 or an unknown condition, and `EpisodeError` under `expert`
+    for an episode without expert notes.
     """
 
     episode: Episode
@@ -58,6 +62,18 @@ class NotesRollout:
             raise ValueError(f"budget must be at least 1 character, got {self.budget}")
         if self.condition not in CONDITIONS:
             raise ValueError(f"condition {self.condition!r} is unknown; choose one of {', '.join(CONDITIONS)}")
+        if self.condition == "expert":
+            if not self.episode.expert_notes:
+                raise EpisodeError(
+                    f"episode {self.episode.id!r} has no expert notes for condition 'expert' to show; use another condition or generated episodes"
+                )
+            self.notes_history = list(self.episode.expert_notes)
+            self.overflow = [0] * len(self.notes_history)
+        elif self.condition == "append":
+            for session in self.episode.sessions:
+                text = "\n\n".join([*self.notes_history[-1:], render_session(session)])
+                self.overflow.append(max(0, len(text) - self.budget))
+                self.notes_history.append(text[-self.budget :])
 
     @property
     def notes(self) -> str:
@@ -103,8 +119,9 @@ class NotesRollout:
         asked = f"Date: {format_date(question.date)}\nQuestion: {question.text}"
         if self.condition == "none":
             return _messages(ANSWER_SYSTEM.format(source="what you know"), asked)
-        if self.condition == "full":
-            history = "\n\n".join(render_session(session) for session in self.episode.sessions)
+        if self.condition in ("full", "last"):
+            shown = self.episode.sessions if self.condition == "full" else self.episode.sessions[-1:]
+            history = "\n\n".join(render_session(session) for session in shown)
             return _messages(ANSWER_SYSTEM.format(source="the chat sessions"), f"{history}\n\n{asked}")
         return _messages(ANSWER_SYSTEM.format(source="your notes"), f"Notes:\n{self.notes or '(empty)'}\n\n{asked}")
 

@@ -6,7 +6,9 @@ import re
 
 from supersession.answers.text import Tokens, sentences
 
-_KNOW = r"(?:know|recall|remember|have|see|find|possess)"
+_KNOW = r"(?:know|recall|remember|see|find|possess)"
+_RECORD = r"(?:information|info|mention|record|records|details?|data|evidence|confirmation|indication|statement|answer|knowledge|reference|context|idea|clue|memory|access|notes?)"
+_PLACE = r"(?:my|the|your|these|any) (?:notes?|memory|records?|sessions?|history|chats?|conversations?)"
 _SAY = r"(?:mention|tell|told|provide|say|said|specif|state|contain|include|give|given|share|record|indicat|discuss|reveal|clarif|confirm|note|cover|list)"
 _ABSTAIN = re.compile(
     r"\bunknown\b|\bunspecified\b|\bunclear\b|\bundisclosed\b|\bundetermined\b|\bn ?/ ?a\b|\bunsure\b|\bunaware\b"
@@ -16,6 +18,9 @@ _ABSTAIN = re.compile(
     r"|\b(?:can not|cannot|can't|could not|couldn't|unable to|impossible to|not possible to|not able to|no way to|unfortunately , i) (?:\w+ ){0,2}?"
     r"(?:determine|answer|say|tell|know|provide|find|infer|give|confirm|conclude|identify|recall|estimate|calculate)"
     r"|\b(?:no|lack of|lacks?|without|insufficient|not enough|not any|any) (?:\w+ ){0,3}?(?:information|info|mention|record|records|details?|data|evidence|confirmation|indication|statement|answer|knowledge|reference|context|idea|clue)\b"
+    rf"|\b(?:do not|don't|does not|doesn't|did not|didn't) (?:\w+ ){{0,2}}?have (?:\w+ ){{0,4}}?{_RECORD}\b"
+    rf"|\bnothing (?:\w+ )?(?:about|on|regarding|in {_PLACE})\b|\b(?:not|isn't|aren't|wasn't|nowhere) (?:anywhere )?in {_PLACE}\b"
+    r"|\b(?:not|never|hasn't|has not|didn't|did not) (?:come|came) up\b|\b(?:not|never|haven't|hasn't) (?:\w+ )?(?:talked|spoken|chatted) about\b"
     r"|\bhave no (?:information|record|idea|data|memory)\b|\bi have no\b|\bdepends on\b"
 )
 _BOILERPLATE = re.compile(
@@ -25,7 +30,7 @@ _WHOLE = frozenset(("empty", "none", "no answer", "nothing", "not stated", "no i
 
 
 _ATTRIBUTED = re.compile(
-    r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b"
+    r"\byou (?:\w+ ){0,2}(?:mention\w*|stated|said|discuss\w*|told|talked)|\bmentions?\b|\blast update\b|\bonly\b|\bstated\b|\byours\b|\byour own\b"
 )
 _COMMITS = re.compile(r"\b(?:but|however|likely|probably|perhaps|maybe|i think|i believe|guess|assum\w+|so|therefore|answer|appears)\b")
 _GUESS = re.compile(r"\b(?:or|maybe|perhaps|probably|likely|but|guess|estimat\w+|approximately|about)\b")

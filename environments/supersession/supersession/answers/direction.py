@@ -21,9 +21,17 @@ _NO = frozenset("no nope nah negative false".split())
 _AFTER_NO = frozenset(
     ("you", "i", "they", "we", "he", "she", "it", "the", "there", "your", "now", "instead", "or", "and", "but", "rather", "to", "yes", "")
 )
-_NEGATION = re.compile(r"\b(?:not|never|no|none|without|neither|nor|lacks?|lost|misplaced)\b|n't\b")
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|without|neither|nor|lacks?|lost|misplaced|stopped|sold|cancell?ed|quit|gave up|given up|got rid of|used to|former|ended)\b|n't\b"
+)
+_SHORT_YES = re.compile(
+    r"^\W*(?:absolutely|definitely|certainly|of course|you are|you do|you have|it is|it does|they do|she does|he does)\W*$"
+)
+_SHORT_NO = re.compile(
+    r"^\W*(?:not any ?more|no longer|not now|not at present|(?:you|it|they|she|he) (?:do|does|did|are|is|have|has)(?: not|n't)(?: any ?more)?)\W*$"
+)
 # A reported cause ("no indication that you did not") is no answer.
-_UNCONTRADICTED = re.compile(r"\bno (?:contradict\w*|conflicting|indication|evidence|mention|sign)\b")
+_UNCONTRADICTED = re.compile(r"\bno (?:contradict\w*|conflicting|indication|evidence|mention|sign|doubt|changes?|updates?)\b")
 
 
 def read_direction(tokens: Tokens) -> float | None:
@@ -84,7 +92,14 @@ def scan_yes_no(tokens: Tokens, asked: frozenset[str]) -> list[Found]:
             and (not tokens.at(i + 1).isalpha() or tokens.at(i + 1) in _AFTER_NO)
         ):
             found.append(Found(i, i + 1, Value("yesno", -1.0, -1.0)))
-    return found or _implied(tokens, asked)
+    return found or _short(tokens) or _implied(tokens, asked)
+
+
+def _short(tokens: Tokens) -> list[Found]:
+    """Return what an answer says that is nothing but "not anymore" or "you do"."""
+    text = " ".join(tokens.words)
+    sign = 1.0 if _SHORT_YES.match(text) else -1.0 if _SHORT_NO.match(text) else 0.0
+    return [Found(0, len(tokens), Value("yesno", sign, sign))] if sign else []
 
 
 def _opens(tokens: Tokens, i: int) -> bool:

@@ -28,6 +28,8 @@ class Mention:
     key: object
 
 
+_STEP_BEFORE = frozenset("by up down plus minus added adding bought lost gained + another".split())
+_STEP_AFTER = frozenset("more fewer extra less longer shorter earlier later +".split())
 _ARTICLES = frozenset(("the", "a", "an", "my", "your"))
 
 Known = tuple[tuple[str, Target], ...]
@@ -60,7 +62,11 @@ def find_mentions(tokens: Tokens, spec: Spec, known: Known) -> list[Mention]:
     """Return the mentions of labelled values, and of any value of the gold's type, in order and without overlaps."""
     found = _named(tokens, known)
     if spec.kind != "name":
-        found += [mention for hit in _scan(tokens, spec) if (mention := _label(hit, spec, known)) is not None]
+        found += [
+            mention
+            for hit in _scan(tokens, spec)
+            if (mention := _label(hit, spec, known)) is not None and not (mention.label == "unknown" and _is_step(tokens, hit))
+        ]
         if spec.support and not found:
             text = outline(tokens)
             found += [Mention(start, end, "gold", "gold") for name in spec.support for start, end in find_name(text, name.full)]
@@ -136,6 +142,13 @@ def _label(hit: Found, spec: Spec, known: Known) -> Mention | None:
     around = value.low < value.high and any(_inside(wanted, value) for _, target in known[:1] for wanted in target.values)
     key = (value.kind, value.low, value.high, value.pair, value.date, value.bound)
     return Mention(hit.start, hit.end, "around" if around else "unknown", key)
+
+
+def _is_step(tokens: Tokens, hit: Found) -> bool:
+    """Say whether a number is a difference rather than a value: "by 2", "two more", "up $150", "15 + 2"; or the day of a report, "as of May 2"."""
+    before, after = tokens.at(hit.start - 1), tokens.at(hit.end)
+    as_of = before == "of" and tokens.at(hit.start - 2) == "as"
+    return as_of or before in _STEP_BEFORE or after in _STEP_AFTER
 
 
 def _inside(point: Value, span: Value) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 
 from supersession.answers.mentions import Mention
-from supersession.answers.text import SENTENCE_ENDS, Tokens, sentences
+from supersession.answers.text import SENTENCE_ENDS, Tokens, sentences, stem
+from supersession.answers.units import PERIODS
 
 MAX_DETAILS = 3
 """Further values of the gold's type that an answer may mention beside the one it commits to."""
@@ -17,6 +18,7 @@ _LISTING = frozenset((",", "(", "/", "or", "and", "|", "-", "&", "\n", "*", ";")
 _SEPARATORS = SENTENCE_ENDS | frozenset((",", "/", "|", "{", "}", "and", "or"))
 _FILLERS = frozenset("it is it's the a an be could may might maybe answer".split())
 OR = frozenset(("or", "/", "|"))
+_PER = frozenset((*PERIODS, "mo", "yr", "wk", "hr", "h", "visit", "person", "night", "session", "class", "trip"))
 
 
 def has_rivals(tokens: Tokens, held: list[Mention]) -> bool:
@@ -30,6 +32,26 @@ def has_rivals(tokens: Tokens, held: list[Mention]) -> bool:
     return bool(rivals)
 
 
+def more_items(tokens: Tokens, found: list[Mention]) -> bool:
+    """Say whether a list of values has further items that nobody listed: one between them, or several after the last."""
+    inside = {i for mention in found for i in range(mention.start, mention.end)}
+    last = found[-1].end
+    end = next((i for i in range(last, len(tokens)) if tokens.words[i] in SENTENCE_ENDS or tokens.words[i] == "("), len(tokens))
+    between = after = words = 0
+    known = True
+    for i in range(found[0].start, end + 1):
+        word = tokens.at(i)
+        if i in inside:
+            known = True
+        elif i == end or word in _SEPARATORS or word == "&":
+            bare = not known and 0 < words <= MAX_SEGMENT_WORDS - 2
+            between, after = between + (bare and i < last), after + (bare and i > last)
+            words, known = 0, False
+        elif word[0].isalnum() and word not in _FILLERS:
+            words += 1
+    return between > 0 or after > 1
+
+
 def _stands_alone(tokens: Tokens, mention: Mention) -> bool:
     """Say whether a line or sentence holds nothing but this value: "It is 18."."""
     start, end = next(span for span in sentences(tokens) if span[0] <= mention.start < span[1])
@@ -41,7 +63,13 @@ def in_list(tokens: Tokens, found: list[Mention], name: bool) -> bool:
     """Say whether the gold is one side of an "or" whose other side is not known or, for a name, one of several bare phrases ("A, B, C")."""
     inside = {i for mention in found for i in range(mention.start, mention.end)}
     near = {tokens.at(m.start - 1) for m in found if m.start > 1 and m.start - 2 not in inside and tokens.at(m.start - 2)[:1].isalnum()}
-    near |= {tokens.at(m.end) for m in found if m.end + 1 not in inside and tokens.at(m.end + 1)[:1].isalnum()}
+    near |= {
+        tokens.at(m.end)
+        for m in found
+        if m.end + 1 not in inside
+        and tokens.at(m.end + 1)[:1].isalnum()
+        and not (tokens.at(m.end) == "/" and stem(tokens.at(m.end + 1)) in _PER)
+    }
     if near & OR or not name:
         return bool(near & OR)
     bare, words, holds_gold = 0, 0, False

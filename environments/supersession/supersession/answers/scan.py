@@ -17,6 +17,8 @@ _NO_NOUNS = frozenset(
 )
 _BEFORE_SPAN = frozenset("over under almost nearly only takes take lasts last lasted took within after exactly half".split())
 _LABELS = frozenset("session step rule snippet section chat chapter version option item no".split())
+_STEPS = ("from", "by")
+"""Before a number, what makes a following "to" a change and not a range."""
 _STARTERS = frozenset(
     NUMBER_WORDS
     | set(RATES)
@@ -78,7 +80,7 @@ def _money_with_sign(tokens: Tokens, i: int) -> Found | None:
         return None
     low, j = first
     high = low
-    if tokens.at(j) == "-" or (tokens.at(j) == "to" and tokens.at(i - 1) != "from"):
+    if tokens.at(j) == "-" or (tokens.at(j) == "to" and tokens.at(i - 1) not in _STEPS):
         second = read_number(tokens, j + 1 + (tokens.at(j + 1) in SIGNS))
         if second is not None and second[0] > low:
             high, j = second
@@ -149,7 +151,7 @@ def _counted(tokens: Tokens, i: int) -> Found | None:
         return None
     low, j = first
     high, pair, start = low, None, i
-    if (tokens.at(j) == "to" and tokens.at(i - 1) != "from") or _joined(tokens, j):
+    if (tokens.at(j) == "to" and tokens.at(i - 1) not in _STEPS) or _joined(tokens, j):
         second = read_number(tokens, j + 1)
         if second is not None:
             pair = (low, second[0])
@@ -229,6 +231,8 @@ def _scale(tokens: Tokens, j: int) -> float:
 
 def _bound(tokens: Tokens, i: int) -> str:
     before = tokens.at(i - 1)
+    if before == "most" and tokens.at(i - 2) == "at":
+        return "under"
     if before == "than":
         return "over" if tokens.at(i - 2) in ("more", "greater", "higher", "longer") else "under"
     return "over" if before in _OVER else "under" if before in _UNDER else ""
@@ -239,11 +243,14 @@ def _is_label(tokens: Tokens, hit: Found) -> bool:
     before, word, after = tokens.at(hit.start - 1), tokens.words[hit.start], tokens.at(hit.end)
     if hit.value.kind not in ("number", "ratio"):
         return False
-    if stem(before) in _LABELS or before in ("#", "rule"):
+    if stem(before) in _LABELS or before == "rule" or (before == "#" and tokens.glued(hit.start)):
         return True
     if word[0].isdigit() and after in (".", ")") and before in ("\n", "") and tokens.at(hit.end + 1) not in ("", "\n"):
         return True
-    if word == "one" and (before in ("the", "no", "any", "this", "that", "every", "each", "which", "another", "only") or after == "of"):
+    if word == "one" and (
+        before in ("the", "no", "any", "this", "that", "every", "each", "which", "another", "new", "old", "other", "latest", "current")
+        or after in ("of", "is", "was")
+    ):
         return True
     return after in ("st", "nd", "rd", "th") and tokens.glued(hit.end)
 

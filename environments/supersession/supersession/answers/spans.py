@@ -14,7 +14,9 @@ MAX_MARKED = 8
 MAX_CONCLUSION = 700
 """A marker ("Answer:") that more than this follows opens a reasoning, not a conclusion."""
 
-_THINK = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = r"(?:think(?:ing)?|thoughts?|reasoning|scratchpad|analysis)"
+_THINK = re.compile(rf"<{_THOUGHT}>.*?(?:</{_THOUGHT}>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$|```", re.MULTILINE)
 _BOXED = re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}")
 _TAG = re.compile(r"<answer>(.{0,1500}?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -28,6 +30,9 @@ _CUE = re.compile(
     r"\b(?:therefore|thus|hence|in conclusion|in summary|to summarize|overall|i (?:can |would |will |must )?(?:confidently )?conclude|we can (?:confidently )?conclude|it can be concluded"
     r"|(?:the|my|correct) answer(?: to (?:the|your|this) question)?(?: \"[^\"\n]{0,300}\")? (?:is|would be|can be))\b",
     re.IGNORECASE,
+)
+_DRAWN = re.compile(
+    r"(?:(?<=[.!?] )|^)(?:so|therefore|thus|hence)\b,? (?:the|my|your) (?:final |correct )?answer (?:is|would be)\b", re.IGNORECASE
 )
 _REASONING = re.compile(
     r"\W*(?:to (?:answer|determine|find)|let's|let us|here's|here is|here are|first|step|1|okay|ok|we need|i will|i need)\b", re.IGNORECASE
@@ -65,7 +70,7 @@ def passages(answer: str) -> list[Passage]:
     if _TRANSCRIPT.search(text):
         return []
     if len(text) <= SHORT and "\n" not in text and ":" not in text and "<" not in text and "\\" not in text:
-        return [Passage((text,), True)]
+        return _in_one_piece(text)
     boxed = _BOXED.findall(text[-20 * REACH :])
     if boxed:
         return [Passage(tuple(dict.fromkeys(boxed))[:MAX_MARKED], True)]
@@ -77,8 +82,9 @@ def passages(answer: str) -> list[Passage]:
 
 def _unwrap(answer: str) -> str:
     text = answer.strip()
-    if "<think" in text:
-        text = _THINK.sub(" ", text).strip()
+    if "<" in text:
+        # Some chat templates open the thoughts in the prompt, so that only their end stands in the reply.
+        text = _THOUGHT_END.split(_THINK.sub(" ", text))[-1].strip()
     if "```" in text:
         text = _FENCE.sub("\n", text).strip()
     if text[:1] in ("{", "[") and len(text) <= 20 * REACH:
@@ -91,10 +97,9 @@ def _unwrap(answer: str) -> str:
 
 def _from_json(data: object) -> str:
     if isinstance(data, dict):
-        lowered = {str(key).lower(): value for key, value in data.items()}
-        for key in _KEYS:
-            if key in lowered:
-                return _from_json(lowered[key])
+        answers = dict.fromkeys(_from_json(value) or "unknown" for key, value in data.items() if str(key).lower() in _KEYS)
+        if answers:
+            return "\n".join(answers)
         return "\n".join(f"{key}: {_from_json(value)}" for key, value in data.items())
     if isinstance(data, list):
         return ", ".join(_from_json(value) for value in data)
@@ -122,6 +127,9 @@ def _marked(text: str) -> list[Passage]:
         else:
             texts.append(_clip(text[end:]))
     texts = [piece for piece in texts if any(char.isalnum() for char in piece)]
+    paragraphs = _paragraphs(texts[0]) if len(texts) == 1 else []
+    if len(paragraphs) > 1 and not _opens_reasoning(paragraphs[0]):
+        return [Passage((paragraphs[0], paragraphs[-1]), True, leads=True)]
     return [Passage(tuple(texts), True)] if texts else []
 
 
@@ -131,19 +139,35 @@ def _clip(text: str) -> str:
 
 
 def _unmarked(text: str) -> list[Passage]:
-    if len(text) <= SHORT:
-        return [Passage((text,), True)]
+    if len(text) <= SHORT and "\n\n" not in text:
+        return _in_one_piece(text)
     body = _NOTE.sub("", text)
     tail = body[-REACH:]
     found = []
     cues = [match.start() for match in _CUE.finditer(tail)]
     if cues:
         found.append(Passage((tail[cues[-1] :],), False))
-    paragraphs = [part for part in tail.split("\n\n") if any(char.isalnum() for char in part)]
-    if not cues and len(paragraphs) > 1 and len(body) <= REACH and not _REASONING.match(body):
+    paragraphs = _paragraphs(tail)
+    if not cues and len(paragraphs) > 1 and len(body) <= REACH and not _opens_reasoning(paragraphs[0]):
         found.append(Passage((paragraphs[0], paragraphs[-1]), False, leads=True))
     found.extend(Passage((part,), False) for part in reversed(paragraphs[-4:]))
     return found
+
+
+def _in_one_piece(text: str) -> list[Passage]:
+    """Return a short text as its own conclusion, after the sentence that draws one ("So the answer is 17.")."""
+    cues = [match.start() for match in _DRAWN.finditer(text)]
+    drawn = [Passage((text[cues[-1] :],), False)] if cues and cues[-1] > 0 else []
+    return [*drawn, Passage((text,), True)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [part for part in text.split("\n\n") if any(char.isalnum() for char in part)]
+
+
+def _opens_reasoning(paragraph: str) -> bool:
+    """Say whether a first paragraph only leads to a conclusion: it opens a reasoning, or introduces a list."""
+    return bool(_REASONING.match(paragraph)) or paragraph.split("\n", 1)[0].rstrip(" *_").endswith(":")
 
 
 def lists_facts(text: str) -> bool:

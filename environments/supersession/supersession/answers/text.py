@@ -10,6 +10,9 @@ from dataclasses import dataclass
 _LOOKALIKES = str.maketrans("АВЕКМНОРСТХІЈЅаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTXIJSaeopcyxijsdgABEZHIKMNOPTYXo")
 _PUNCTUATION = str.maketrans("‘’‛′`“”„«»‐‑‒–—−•·、，；：", "'''''\"\"\"\"\"------**,,;:") | {ord("→"): "->", ord("⇒"): "->"}
 _DOTTED = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
+_FRACTIONS = str.maketrans({"½": " 1/2"})
+_HALF = re.compile(r"(?<=\d) 1/2\b")
+_MATH = re.compile(r"\$(\d[\d,.]*)\$")
 _OR_SO = re.compile(r" or so\b", re.IGNORECASE)
 _TOKEN = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|[^\W\d_]+(?:'[^\W\d_]+)*|-{1,3}>|={1,3}>|\n|[^\s\w]")
 
@@ -25,8 +28,12 @@ STOP_WORDS = frozenset(
 def normalise(text: str) -> str:
     """Return `text` with one spelling per character: no invisible characters, accents, typographic quotes or dashes; "a.m." as "am", no "or so"."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text.translate(_PUNCTUATION)).translate(_LOOKALIKES)
+        text = unicodedata.normalize("NFKD", text.translate(_FRACTIONS).translate(_PUNCTUATION)).translate(_LOOKALIKES)
         text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn", "Me", "Cs", "Co", "Cn"))
+    if "$" in text:
+        text = _MATH.sub(r"\1", text)
+    if " 1/2" in text:
+        text = _HALF.sub(".5", text)
     if " or so" in text:
         text = _OR_SO.sub("", text)
     return _DOTTED.sub(r"\1m", text) if "." in text else text

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
 from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
-from supersession.answers.rivals import OR, has_rivals, in_list
+from supersession.answers.rivals import OR, has_rivals, in_list, more_items
 from supersession.answers.scan import scan
 from supersession.answers.spans import Passage, lists_facts, passages
 from supersession.answers.spec import Spec, spec_of
@@ -166,6 +166,8 @@ def _sentence_of(tokens: Tokens, i: int) -> str:
 def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known) -> Verdict | None:
     """Judge an answer to a question that has none: an abstention counts unless a guess goes with it."""
     first = silent[-1][0] if silent else 0
+    if silent and side_issue(" ".join(tokens.words[slice(*silent[-1])])) and _asserts_before(tokens, first, known):
+        return Verdict.OTHER
     for start, end in sentences(tokens):
         words = " ".join(tokens.words[start:end])
         if start < first or reports(words) or (silent and start == first and not with_guess(words)):
@@ -174,6 +176,19 @@ def _read_abstention(tokens: Tokens, silent: list[tuple[int, int]], known: Known
         if scan(part) or any(holds(part, target, spec_of("x", None, "name")) for _, target in known):
             return Verdict.HEDGED if silent else Verdict.OTHER
     return Verdict.ABSTAIN if silent else None
+
+
+def _asserts_before(tokens: Tokens, end: int, known: Known) -> bool:
+    """Say whether a sentence before token `end` gives a listed value without reporting it: "Rex. I don't know exactly since when."."""
+    for start, stop in sentences(tokens):
+        part = Tokens(tokens.words[start:stop], tokens.starts[start:stop], tokens.ends[start:stop])
+        if (
+            stop <= end
+            and not reports(" ".join(part.words))
+            and any(holds(part, target, spec_of("x", None, "name")) for _, target in known)
+        ):
+            return True
+    return False
 
 
 def _with_stances(tokens: Tokens, found: list[Mention], spec: Spec) -> list[tuple[Mention, Stance]]:
@@ -243,6 +258,8 @@ def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -
         history = {Stance.PAST, Stance.WEAK_PAST}
         if any(stances & history and Stance.NOW in stances for stances in (before, now)):
             return Verdict.HEDGED
+        if (before & history and now & history) or (Stance.NOW in before and Stance.NOW in now):
+            return Verdict.HEDGED  # what is said of both tells them apart no longer
         if (before | now) & history:
             ordered = not now & history
         elif Stance.NOW in before | now:
@@ -259,8 +276,15 @@ def _read_both(tokens: Tokens, found: list[Mention], silent: bool, spec: Spec) -
 
 def _read_list(tokens: Tokens, found: list[Mention], spec: Spec) -> Verdict:
     """Judge an answer that must give every item and nothing else."""
-    labels = {mention.label for mention in _held(_with_stances(tokens, found, spec), set(), spec.past)}
+    stances = _with_stances(tokens, found, spec)
+    for k in range(len(stances) - 2, -1, -1):
+        # "tarp and pegs now": both are.
+        if stances[k][1] == Stance.PLAIN and tokens.words[found[k].end : found[k + 1].start] in (["and"], [","], [",", "and"]):
+            stances[k] = (found[k], stances[k + 1][1])
+    labels = {mention.label for mention in _held(stances, set(), spec.past)}
     items = {f"part {k}" for k in range(len(spec.parts))}
+    if items <= labels and ("or" in tokens.words[found[0].end : found[-1].start] or more_items(tokens, found)):
+        return Verdict.HEDGED
     if items <= labels:
         return Verdict.CURRENT if labels == items else Verdict.HEDGED
     return Verdict.STALE if "stale" in labels else Verdict.OTHER

@@ -59,16 +59,17 @@ def _stands_alone(tokens: Tokens, mention: Mention) -> bool:
     return all(word in _FILLERS or not word[0].isalnum() for word in outside)
 
 
+def is_per(tokens: Tokens, i: int) -> bool:
+    """Say whether token `i` is the slash of a rate: "/month"."""
+    return tokens.at(i) == "/" and stem(tokens.at(i + 1)) in _PER
+
+
 def in_list(tokens: Tokens, found: list[Mention], name: bool) -> bool:
     """Say whether the gold is one side of an "or" whose other side is not known or, for a name, one of several bare phrases ("A, B, C")."""
     inside = {i for mention in found for i in range(mention.start, mention.end)}
     near = {tokens.at(m.start - 1) for m in found if m.start > 1 and m.start - 2 not in inside and tokens.at(m.start - 2)[:1].isalnum()}
     near |= {
-        tokens.at(m.end)
-        for m in found
-        if m.end + 1 not in inside
-        and tokens.at(m.end + 1)[:1].isalnum()
-        and not (tokens.at(m.end) == "/" and stem(tokens.at(m.end + 1)) in _PER)
+        tokens.at(m.end) for m in found if m.end + 1 not in inside and tokens.at(m.end + 1)[:1].isalnum() and not is_per(tokens, m.end)
     }
     if near & OR or not name:
         return bool(near & OR)

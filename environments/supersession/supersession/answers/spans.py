@@ -45,6 +45,10 @@ _HARMLESS_LABEL = re.compile(
     re.IGNORECASE,
 )
 _NOTE = re.compile(r"\n\s*[*_(]*(?:note|please note|explanation|reasoning)\b[^\n]{0,1500}\Z", re.IGNORECASE)
+_HEADED_NOTE = re.compile(
+    r"\n\s*(?:#{1,6} *|\*\*)(?:explanation|reasoning|rationale|details|history|notes?|sources?|evidence)\b.{0,1500}\Z",
+    re.DOTALL | re.IGNORECASE,
+)
 _KEYS = ("answer", "final_answer", "finalanswer", "final answer", "response", "value", "result", "output")
 
 
@@ -135,13 +139,13 @@ def _marked(text: str) -> list[Passage]:
 
 def _clip(text: str) -> str:
     text = text.strip()[:REACH]
-    return _NOTE.sub("", text)
+    return _NOTE.sub("", _HEADED_NOTE.sub("", text))
 
 
 def _unmarked(text: str) -> list[Passage]:
     if len(text) <= SHORT and "\n\n" not in text:
         return _in_one_piece(text)
-    body = _NOTE.sub("", text)
+    body = _NOTE.sub("", _HEADED_NOTE.sub("", text))
     tail = body[-REACH:]
     found = []
     cues = [match.start() for match in _CUE.finditer(tail)]

@@ -44,7 +44,7 @@ _CHANGED = (
 _FRESH = r"(?:now|currently|current|latest|most recent(?:ly)?|recently|new|newest|updated|today|these days|nowadays|actually|correction|since then|has since|at present)"
 
 _DENIED = re.compile(
-    rf"(?:\b(?:not|never|no longer|rather than|instead of|other than|except|neither|nor|without|isnt|dont|doesnt|ignore|disregard|doubt)|n't)(?! only| just| sure){_SAME_STATEMENT}{{0,4}} $"
+    rf"(?:\b(?:not|never|no longer|rather than|instead of|other than|except|neither|nor|without|isnt|dont|doesnt|ignore|disregard)|n't)(?! only| just| sure){_SAME_STATEMENT}{{0,4}} $"
 )
 _PAST = re.compile(
     "(?:"

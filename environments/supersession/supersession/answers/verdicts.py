@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from supersession.answers.abstention import abstains, commits_after, drop_silent_asides, reports, side_issue, silent_sentences, with_guess
 from supersession.answers.mentions import Known, Mention, find_mentions, holds, known_values
-from supersession.answers.rivals import OR, has_rivals, in_list, more_items
+from supersession.answers.rivals import OR, has_rivals, in_list, is_per, more_items
 from supersession.answers.scan import scan
 from supersession.answers.spans import Passage, lists_facts, passages
 from supersession.answers.spec import Spec, spec_of
@@ -241,7 +241,7 @@ def _tied(tokens: Tokens, found: list[Mention], reach: int) -> set[int]:
     tied = set()
     for k, (a, b) in enumerate(itertools.pairwise(found)):
         between = tokens.words[a.end : b.start]
-        if a.key != b.key and len(between) <= reach and not OR.isdisjoint(between):
+        if a.key != b.key and len(between) <= reach and any(word in OR and not is_per(tokens, a.end + i) for i, word in enumerate(between)):
             tied |= {k, k + 1}
     return tied
 

@@ -1,4 +1,4 @@
-"""Rows to figures: a summary per question kind, the table of a run, and the table that compares the stages of a training run."""
+"""Rows to figures: a summary per question kind; the tables of a run, of the stages of a training run, and of two runs side by side."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from eval.pairs import Comparison, p_text, paired_outcomes
 from eval.rows import Row
 from eval.stats import mcnemar, wilson
 from supersession.answers import Verdict
@@ -109,8 +110,8 @@ def stage_table(stages: Mapping[str, Sequence[Row]]) -> Table:
     names = list(stages)
     for i, name in enumerate(names):
         summary = summarize(stages[name])
-        previous = _p(paired_p(stages[names[i - 1]], stages[name])) if i > 0 else ""
-        base = _p(paired_p(stages[names[0]], stages[name])) if i > 0 else ""
+        previous = p_text(paired_p(stages[names[i - 1]], stages[name])) if i > 0 else ""
+        base = p_text(paired_p(stages[names[0]], stages[name])) if i > 0 else ""
         table.add_row(
             name,
             str(summary.n),
@@ -126,10 +127,25 @@ def stage_table(stages: Mapping[str, Sequence[Row]]) -> Table:
 
 def paired_p(before: Sequence[Row], after: Sequence[Row]) -> float:
     """Return McNemar's exact p-value over the questions that both runs have scored."""
-    first = {row.key: bool(row.correct) for row in before if row.error is None}
-    second = {row.key: bool(row.correct) for row in after if row.error is None}
-    shared = sorted(first.keys() & second.keys())
-    return mcnemar([first[key] for key in shared], [second[key] for key in shared])
+    pairs = paired_outcomes(before, after).values()
+    return mcnemar([first for first, _ in pairs], [second for _, second in pairs])
+
+
+def comparison_table(lines: Sequence[Comparison]) -> Table:
+    """Return the table of two runs on the questions that both have scored: one line per question kind and one for all, which comes first
+    in `lines`. Differences are in points of accuracy."""
+    whole, *kinds = lines
+    title = (
+        f"{whole.second} (second) against {whole.first} (first)\n{whole.n} shared questions of {whole.episodes} episodes; "
+        f"left out: {whole.only_first} that only the first has scored, {whole.only_second} that only the second has"
+    )
+    table = Table(title=title, title_justify="left")
+    for name in ("kind", "n", "first [95%]", "second [95%]", "difference [95%]", "gained, lost", "p", "p, Holm", "80% power"):
+        table.add_column(name, justify="left" if name == "kind" else "right", no_wrap=True)
+    for line in kinds:
+        table.add_row(*_comparison_cells(line), end_section=line is kinds[-1])
+    table.add_row(*_comparison_cells(whole), style="bold")
+    return table
 
 
 def show(table: Table) -> None:
@@ -152,17 +168,31 @@ def _kind_cells(kind: str, summary: Summary) -> list[str]:
     ]
 
 
+def _comparison_cells(line: Comparison) -> list[str]:
+    low, high = line.difference_interval
+    return [
+        line.kind,
+        str(line.n),
+        _with_interval(line.correct_first / line.n, line.interval_first),
+        _with_interval(line.correct_second / line.n, line.interval_second),
+        f"{100 * line.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]",
+        f"{line.gained}, {line.lost}",
+        p_text(line.p),
+        p_text(line.p_holm),
+        "-" if line.detectable is None else f"{100 * line.detectable:.1f}",
+    ]
+
+
 def _accuracy(summary: Summary) -> str:
-    low, high = summary.accuracy_interval
-    return "-" if summary.accuracy is None else f"{_share(summary.accuracy)} [{100 * low:.1f}, {100 * high:.1f}]"
+    return "-" if summary.accuracy is None else _with_interval(summary.accuracy, summary.accuracy_interval)
+
+
+def _with_interval(share: float, interval: tuple[float, float]) -> str:
+    return f"{_share(share)} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -85,7 +85,7 @@ class RowStore:
             raise UsageError(f"another run is writing to {folder}; wait for it or choose another --out") from None
         try:
             self._check_config(config)
-            self._rows = _read_rows(self._path)
+            self._rows = _repaired_rows(self._path)
             self._file = self._path.open("ab", buffering=0)
         except BaseException:
             self._lock.release()
@@ -157,7 +157,7 @@ def read_rows(folder: Path) -> list[Row]:
     return rows
 
 
-def _read_rows(path: Path) -> list[Row]:
+def _repaired_rows(path: Path) -> list[Row]:
     if not path.exists():
         return []
     rows, torn = _parse(path)
@@ -176,7 +176,7 @@ def _parse(path: Path) -> tuple[list[Row], int]:
             rows.append(Row.model_validate_json(line))
         except ValidationError as error:
             first = error.errors()[0]
-            raise UsageError(f"{path}, line {number} is damaged ({first['msg']}); delete the line or choose another --out") from error
+            raise UsageError(f"{path}, line {number} is damaged ({first['msg']}); delete the line or choose another folder") from error
     return rows, len(torn)
 
 

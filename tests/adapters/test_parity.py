@@ -126,10 +126,11 @@ def through_evaluator(script: Script, folder: Path) -> dict[str, float]:
 
 
 def through_trainer(script: Script, folder: Path, tiny_model_dir: Path) -> dict[str, float]:
+    from curricula.files import open_curriculum
     from supersession.engines.generation import Generation
     from supersession.engines.local import LocalEngine
     from training.collect import Collector
-    from training.curriculum import Curriculum
+    from training.curriculum import Scheduler
 
     class ScriptedEngine(LocalEngine):
         def generate(self, prompts: Any, limits: Any, temperature: float = 0.0) -> list[Generation]:
@@ -137,13 +138,13 @@ def through_trainer(script: Script, folder: Path, tiny_model_dir: Path) -> dict[
             found = [next(reply for asked, reply in script.replies.items() if f"user\n{asked}<|im_end|>" in text) for text in shown]
             return [Generation(reply, len(prompt), 1, False) for reply, prompt in zip(found, prompts, strict=True)]
 
-    class OneEpisode(Curriculum):
+    class OneEpisode(Scheduler):
         def episode(self, index: int) -> Episode:
             return script.episode
 
     collector = Collector(
         engine=ScriptedEngine.load(str(tiny_model_dir)),
-        curriculum=OneEpisode([0], seed=0, budget=BUDGET),
+        scheduler=OneEpisode(open_curriculum("plain"), seed=0, budget=BUDGET),
         groups=1,
         group_size=1,
         budget=BUDGET,

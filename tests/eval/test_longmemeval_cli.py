@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from eval.longmemeval import EXAMPLE, EvaluationOptions, main
+from eval.longmemeval import EXAMPLE, EvaluationOptions, main, open_episodes
 from supersession import cli
 from supersession.episode import write_jsonl
 from tests.chat_server import Fault, gym_agent, serve
@@ -279,6 +279,19 @@ def test_a_config_file_sets_options_and_flags_win(run: Run, data: Path, tmp_path
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "all.json").read_text())
     assert (result["config"]["budget"], len(result["rows"])) == (100, 1)
+
+
+def test_an_episode_that_the_condition_does_not_apply_to_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    write_jsonl([make_episode("a"), make_episode("b").model_copy(update={"expert_notes": ()})], tmp_path / "mixed.jsonl")
+    done = run("--data", tmp_path / "mixed.jsonl", "--condition", "expert", "--model", "/nonexistent/model", "--out", tmp_path / "out")
+    assert (done.returncode, (tmp_path / "out").exists(), len(done.stderr.strip().splitlines())) == (2, False, 1)
+    assert "episode 'b' has no expert notes to show" in done.stderr
+
+
+def test_expert_notes_of_a_generated_split_keep_to_the_budget() -> None:
+    for budget, longest in ((60, range(61)), (300, range(61, 301))):
+        episodes = open_episodes(EvaluationOptions(split="test", level=3, count=8, budget=budget))
+        assert max(len(notes) for episode in episodes for notes in episode.expert_notes) in longest
 
 
 def test_help_shows_an_example(run: Run) -> None:

@@ -15,7 +15,7 @@ from supersession.engines.endpoint import EndpointEngine
 from supersession.engines.generation import Generation, token_limit
 from supersession.engines.local import LocalEngine
 from supersession.episode import Episode, Turn
-from supersession.protocol import Segment, write_prompt
+from supersession.protocol import CONDITIONS, Segment, write_prompt
 from tests.chat_server import Fault, gym_agent, serve
 from tests.conftest import make_episode
 
@@ -59,6 +59,20 @@ def test_the_other_conditions_ask_once(condition: Any, segments: int, correct: b
     with serve(gym_agent) as server:
         (row,) = evaluate(remote(server.url), EPISODES[:1], condition=condition, progress=False)
     assert (len(row.segments), row.correct, row.T, row.notes) == (segments, correct, None, ())
+
+
+@pytest.mark.parametrize(("condition", "held", "notes"), [("expert", True, 3), ("append", True, 3), ("last", None, 0)])
+def test_notes_that_nobody_wrote_are_kept_and_measured(condition: Any, held: bool | None, notes: int) -> None:
+    with serve(gym_agent) as server:
+        (row,) = evaluate(remote(server.url), EPISODES[1:2], condition=condition, progress=False)
+    assert (len(row.segments), row.correct, row.T, row.C, len(row.notes)) == (1, bool(held), held, held, notes)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_condition_runs_locally_in_chunks(engine: LocalEngine, condition: Any) -> None:
+    small = LocalEngine(engine.model, engine.tokenizer, 600)
+    rows = evaluate(small, EPISODES[:3], condition=condition, budget=40, answer_tokens=2, progress=False)
+    assert [(row.condition, row.error) for row in rows] == [(condition, None)] * 3
 
 
 def test_several_questions_share_their_writes() -> None:

@@ -65,7 +65,7 @@ class NotesRollout:
         if self.condition == "expert":
             if not self.episode.expert_notes:
                 raise EpisodeError(
-                    f"episode {self.episode.id!r} has no expert notes for condition 'expert' to show; use another condition or generated episodes"
+                    f"episode {self.episode.id!r} has no expert notes to show; choose another condition, or generated episodes"
                 )
             self.notes_history = list(self.episode.expert_notes)
             self.overflow = [0] * len(self.notes_history)

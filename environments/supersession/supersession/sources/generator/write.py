@@ -96,7 +96,8 @@ class _Writer:
         for number in range(exchanges):
             topic = topics[number % len(topics)]
             a, b = draw.pick(topic.a), draw.pick(topic.b)
-            stated, slips = [], []
+            stated: list[_Mention] = []
+            slips: list[_Mention] = []
             while told < len(mentions) and places[told] == number:
                 (slips if mentions[told].said.form == "slip" else stated).append(mentions[told])
                 told += 1

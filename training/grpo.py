@@ -33,6 +33,7 @@ from supersession.sources.curriculum import Curriculum
 from supersession.sources.generator import LEVELS
 from training.collect import Collector
 from training.curriculum import Scheduler
+from training.estimate import report_estimate, skeleton
 from training.options import TrainOptions
 from training.progress import MetricsLog, Progress, plot_learning_curve
 from training.sft import warm_start
@@ -48,6 +49,13 @@ def main(options: TrainOptions) -> None:
     transformers_logging.disable_progress_bar()
     # TRL and transformers warn about each other's coming renames; nothing that a user of this command could change.
     warnings.simplefilter("ignore", FutureWarning)
+    if options.dry_run:
+        # An adapter loaded onto a model without weights warns for each tensor that nothing was copied.
+        warnings.filterwarnings("ignore", message=".*copying from a non-meta parameter")
+        model, tokenizer = skeleton(options)
+        if PartialState().is_main_process:
+            report_estimate(options, curriculum, with_adapter(model, options), tokenizer)
+        return
     options.out.mkdir(parents=True, exist_ok=True)
     claim(options)
     model, tokenizer = load_model(options.model, options.dtype)
@@ -67,7 +75,7 @@ def main(options: TrainOptions) -> None:
 def claim(options: TrainOptions) -> None:
     """Mark the folder as this run's, so that nothing resumes a run with other options. Raises `UsageError` if it is another's."""
     path = options.out / "config.json"
-    mine = json.loads(options.model_dump_json(exclude={"json_file", "out"}))
+    mine = json.loads(options.model_dump_json(exclude={"dry_run", "json_file", "out"}))
     if path.is_file():
         theirs = json.loads(path.read_text(encoding="utf-8"))["options"]
         changed = sorted(name for name in mine if mine[name] != theirs.get(name))

@@ -72,5 +72,7 @@ class TrainOptions(Options):
     """Generator level of the table."""
     eval_count: int = Field(200, ge=0)
     """Held-out episodes to evaluate on before, between and after; 0 leaves the table out."""
+    dry_run: bool = False
+    """Print the resolved options and an estimate of tokens, parameters and memory, and stop; nothing is written but the --json file."""
     json_file: Path | None = Field(None, alias="json")
     """Also write the whole result to this file."""

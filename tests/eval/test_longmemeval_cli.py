@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import resource
 import signal
@@ -165,7 +166,9 @@ def test_an_interrupt_keeps_what_was_finished(data: Path, tmp_path: Path) -> Non
     path = tmp_path / "rows.jsonl"
     with serve(gym_agent, delay_s=0.05) as server:
         command = [*COMMAND, "--data", str(data), "--endpoint", server.url, "--model", "gym", "--out", str(tmp_path), "--concurrency", "1"]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        # A suite that runs in the background of a shell ignores Ctrl-C, and its children would too.
+        heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (path.exists() and path.stat().st_size):
             time.sleep(0.01)

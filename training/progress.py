@@ -9,6 +9,8 @@ from typing import Any
 from tqdm import tqdm
 from transformers import TrainerCallback
 
+from supersession.cli import write_text
+
 SHOWN = {"rollout/reward": "reward", "rollout/accuracy": "accuracy", "groups/dead_share": "dead", "rollout/stage": "stage", "loss": "loss"}
 """Which metrics stand on the progress line, and under what name."""
 
@@ -46,9 +48,7 @@ class MetricsLog(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.is_world_process_zero:
             kept = [row for row in read_metrics(self.path) if row["stage"] != self.stage or row["step"] <= state.global_step]
-            partial = self.path.with_name(self.path.name + ".partial")
-            partial.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-            partial.replace(self.path)
+            write_text(self.path, "".join(json.dumps(row) + "\n" for row in kept))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
         # The summary that the Trainer logs after its last step has no loss of its own.

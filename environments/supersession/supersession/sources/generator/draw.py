@@ -47,13 +47,6 @@ class Draw:
                 return item
         return next(reversed(list(weights)))
 
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        result = list(items)
-        for last in range(len(result) - 1, 0, -1):
-            other = int(self._random() * (last + 1))
-            result[last], result[other] = result[other], result[last]
-        return result
-
     def some(self, items: Sequence[T], count: int) -> list[T]:
         """Return `count` different items in random order."""
         pool = list(items)

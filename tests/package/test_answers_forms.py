@@ -106,6 +106,7 @@ def test_lists(answer, expected):
         ("We haven't talked about that.", ABSTAIN),
         ('{"answer": null}', ABSTAIN),
         ("I don't have that information.", ABSTAIN),
+        ("I'm sorry, but as a chatbot I don't have the ability to look that up.", ABSTAIN),
         ("Biscuit. I don't know exactly since when.", OTHER),
         ("Your sister's dog is Biscuit. Why she chose that name is unknown.", OTHER),
     ],

@@ -7,7 +7,7 @@ import re
 from supersession.answers.text import Tokens, sentences
 
 _KNOW = r"(?:know|recall|remember|see|find|possess)"
-_RECORD = r"(?:information|info|mention|record|records|details?|data|evidence|confirmation|indication|statement|answer|knowledge|reference|context|idea|clue|memory|access|notes?)"
+_RECORD = r"(?:information|info|mention|record|records|details?|data|evidence|confirmation|indication|statement|answer|knowledge|reference|context|idea|clue|memory|access|ability|capability|notes?)"
 _PLACE = r"(?:my|the|your|these|any) (?:notes?|memory|records?|sessions?|history|chats?|conversations?)"
 _SAY = r"(?:mention|tell|told|provide|say|said|specif|state|contain|include|give|given|share|record|indicat|discuss|reveal|clarif|confirm|note|cover|list)"
 _ABSTAIN = re.compile(
